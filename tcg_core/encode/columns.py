@@ -1,0 +1,94 @@
+"""Rows in memory, by column: the one form between encoder, Parquet, batch builder and play."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tcg_core.encode.errors import EncodeError
+from tcg_core.encode.schema import SCHEMA, Schema, Stream
+
+Array = npt.NDArray[Any]
+
+
+def numpy_dtype(stream: Stream) -> np.dtype[Any]:
+    """The numpy dtype of a stream; text is object."""
+    return np.dtype(object) if stream.dtype == "str" else np.dtype(stream.dtype)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """``rows`` rows of the streams in ``values``.
+
+    values[name]: scalar [rows], fixed [rows, width], ragged [items] or [items, width];
+    offsets[group]: int64 [rows + 1], items of row r are offsets[r] : offsets[r + 1].
+    """
+
+    rows: int
+    values: Mapping[str, Array]
+    offsets: Mapping[str, Array]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.values[name]
+
+    def lengths(self, group: str) -> Array:
+        """Items per row of a ragged group, int64 [rows]."""
+        return np.diff(self.offsets[group])
+
+    def take(self, index: Array) -> "Columns":
+        """The rows at ``index`` (int [n]), in that order."""
+        index = np.asarray(index, dtype=np.int64)
+        gathers, offsets = {}, {}
+        for group, bounds in self.offsets.items():
+            lengths = np.diff(bounds)[index]
+            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+            offsets[group] = ends
+            gathers[group] = np.arange(ends[-1]) - np.repeat(ends[:-1] - bounds[:-1][index], lengths)
+        values = {
+            name: array[gathers[group]] if (group := SCHEMA.by_name[name].group) else array[index]
+            for name, array in self.values.items()
+        }
+        return Columns(len(index), values, offsets)
+
+    def nbytes(self) -> int:
+        """Bytes held, text counted as one 4-byte dictionary index."""
+        held = sum(4 * array.size if array.dtype == object else array.nbytes for array in self.values.values())
+        return held + sum(array.nbytes for array in self.offsets.values())
+
+    @staticmethod
+    def concatenate(parts: Sequence["Columns"]) -> "Columns":
+        """Rows of all parts in order; all must hold the same streams."""
+        if not parts:
+            raise EncodeError("no parts to concatenate")
+        values = {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values}
+        offsets = {}
+        for group in parts[0].offsets:
+            lengths = np.concatenate([part.lengths(group) for part in parts])
+            offsets[group] = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return Columns(sum(part.rows for part in parts), values, offsets)
+
+    @staticmethod
+    def from_rows(rows: Sequence[Mapping[str, Any]], schema: Schema = SCHEMA) -> "Columns":
+        """Builds columns from row dictionaries (ragged streams as sequences); every stream present in the first row
+        must be present in all. Raises :class:`EncodeError` naming a stream whose length differs within its group."""
+        names = [stream for stream in schema.streams if rows and stream.name in rows[0]]
+        values: dict[str, Array] = {}
+        offsets: dict[str, Array] = {}
+        for stream in names:
+            dtype = numpy_dtype(stream)
+            if stream.kind != "ragged":
+                shape = (len(rows),) if stream.kind == "scalar" else (len(rows), stream.width)
+                values[stream.name] = np.array([row[stream.name] for row in rows], dtype=dtype).reshape(shape)
+                continue
+            parts = [row[stream.name] for row in rows]
+            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(part) for part in parts], dtype=np.int64)])
+            group = stream.group or stream.name
+            if group in offsets and not np.array_equal(offsets[group], ends):
+                raise EncodeError(f"stream {stream.name}: lengths differ from those of its group {group}")
+            offsets[group] = ends
+            flat = [item for part in parts for item in part]
+            shape = (len(flat),) if stream.width == 1 else (len(flat), stream.width)
+            values[stream.name] = np.array(flat, dtype=dtype).reshape(shape)
+        return Columns(len(rows), values, offsets)

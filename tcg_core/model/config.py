@@ -1,0 +1,46 @@
+"""The network's configuration: standard dataclass, so that it travels into the sandbox as it is."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+class ModelError(ValueError):
+    """A configuration, weight or input that the network refuses; the message names it."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Set/pointer transformer with recurrent scratch registers.
+
+    d_model: width of every token; heads: attention heads (divide d_model); layers: encoder layers; ff: width of the
+    feed-forward; registers: recurrent memory tokens, memory is float32 [registers, d_model]; static: project the
+    static card and attack features into token space; split_heads: separate policy, submit and value tokens (else
+    one token serves all three).
+    """
+
+    d_model: int = 128
+    heads: int = 4
+    layers: int = 3
+    ff: int = 512
+    registers: int = 16
+    static: bool = True
+    split_heads: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("d_model", "heads", "layers", "ff", "registers"):
+            if getattr(self, name) < 1:
+                raise ModelError(f"model.{name} is {getattr(self, name)}, expected at least 1")
+        if self.d_model % self.heads:
+            raise ModelError(f"model.d_model {self.d_model} is not a multiple of model.heads {self.heads}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
+        """Strict inverse of :meth:`to_dict`; raises :class:`ModelError` naming unknown or missing keys."""
+        known = set(cls.__dataclass_fields__)
+        for name in sorted(set(values) ^ known):
+            raise ModelError(f"model configuration key {name!r} is {'unknown' if name in values else 'missing'}")
+        return cls(**values)
