@@ -15,6 +15,8 @@ import msgspec
 from tcg_core.engine.errors import BattleClosed, BattleEnded, DeckRejected, EngineBroken, IllegalAnswer
 from tcg_core.engine.library import check_generation, load_library
 
+__all__ = ["DECK_RULES", "DECK_SIZE", "Battle", "BattleClosed", "BattleEnded", "DeckRejected", "IllegalAnswer"]
+
 DECK_SIZE = 60
 DECK_RULES = {
     1: "it holds an id that this engine generation does not know",

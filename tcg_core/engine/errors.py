@@ -23,10 +23,13 @@ class DeckRejected(DeckError):
     """
 
     def __init__(self, player: int, code: int, meaning: str) -> None:
-        super().__init__(f"deck of seat {player} refused: {meaning}")
+        super().__init__(player, code, meaning)  # args as given: the exception crosses process borders by pickle
         self.player = player
         self.code = code
         self.meaning = meaning
+
+    def __str__(self) -> str:
+        return f"deck of seat {self.player} refused: {self.meaning}"
 
 
 class IllegalAnswer(TcgError):
@@ -36,8 +39,12 @@ class IllegalAnswer(TcgError):
     """
 
     def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
+        super().__init__(code, message)
         self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class BattleEnded(TcgError):

@@ -20,6 +20,21 @@ from pathlib import Path
 from tcg_core.engine.errors import EngineBroken, EngineMissing
 from tcg_core.errors import ConfigError
 
+__all__ = [
+    "GENERATIONS",
+    "PACKAGE",
+    "PACKAGE_VERSION",
+    "REMEDY",
+    "EngineBroken",
+    "EngineMissing",
+    "EngineVersion",
+    "check_generation",
+    "engine_directory",
+    "engine_version",
+    "library_path",
+    "load_library",
+]
+
 GENERATIONS = ("v1", "v2")
 PACKAGE, PACKAGE_VERSION = "kaggle-environments", "1.33.2"
 REMEDY = (
