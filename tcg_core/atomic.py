@@ -65,7 +65,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _flush_file(temporary)
-        os.replace(temporary, path)
+        temporary.replace(path)
         fsync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
@@ -98,7 +98,7 @@ def publishing(directory: Path) -> Iterator[Path]:
             if file.is_file():
                 _flush_file(file)
         if not directory.exists():
-            os.rename(temporary, directory)
+            temporary.rename(directory)
             fsync_directory(directory.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -96,7 +96,8 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def verify_files(directory: Path) -> Manifest:
-    """Re-hashes every file a manifest lists; raises :class:`IntegrityError` naming the first that differs, is missing or is extra."""
+    """Re-hashes every file a manifest lists; raises :class:`IntegrityError` naming the first that differs or is missing
+    or extra."""
     manifest = read_manifest(directory)
     found = hash_files(directory)
     for name in sorted(set(manifest.files) | set(found)):
@@ -156,7 +157,7 @@ def _closure(modules: Iterable[str]) -> set[str]:
 
 @cache
 def _imports(name: str) -> frozenset[str]:
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(_module_path(name).read_text())):
         candidates: list[str] = []
         if isinstance(node, ast.Import):

@@ -61,7 +61,8 @@ class CardTables:
                     raise EncodeError(f"card tables: {name} is {array.dtype}, expected int32")
                 index[head][generation] = array
         if not index["card_index"] or set(index["card_index"]) != set(index["attack_index"]):
-            raise EncodeError(f"card tables: generations {sorted(index['card_index'])} of cards, {sorted(index['attack_index'])} of attacks")
+            of_cards, of_attacks = sorted(index["card_index"]), sorted(index["attack_index"])
+            raise EncodeError(f"card tables: generations {of_cards} of cards, {of_attacks} of attacks")
         return cls(index["card_index"], index["attack_index"], named["card_static"], named["attack_static"])
 
     @cached_property

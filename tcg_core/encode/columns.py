@@ -46,10 +46,10 @@ class Columns:
             ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
             offsets[group] = ends
             gathers[group] = np.arange(ends[-1]) - np.repeat(ends[:-1] - bounds[:-1][index], lengths)
-        values = {
-            name: array[gathers[group]] if (group := SCHEMA.by_name[name].group) else array[index]
-            for name, array in self.values.items()
-        }
+        values = {}
+        for name, array in self.values.items():
+            owner = SCHEMA.by_name[name].group
+            values[name] = array[gathers[owner]] if owner else array[index]
         return Columns(len(index), values, offsets)
 
     def nbytes(self) -> int:

@@ -1,0 +1,36 @@
+"""`tcg doctor` and `tcg status`: is this machine ready, and where does the data home stand."""
+
+import typer
+
+from tcg_core.commands.show import ChecksFailed, table
+from tcg_core.home import Home
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(doctor)
+    app.command()(status)
+
+
+def doctor() -> None:
+    """Checks engine, BLAS, torch, MLX, disk and credentials; each finding comes with its remedy."""
+    from tcg_core.doctor import examine
+
+    findings = examine(Home.resolve())
+    table("doctor", ["what", "state", "found", "remedy"], [[f.what, f.state, f.found, f.remedy] for f in findings])
+    broken = [finding for finding in findings if finding.state == "FAIL"]
+    if broken:
+        raise ChecksFailed(f"{broken[0].what}: {broken[0].found}; {broken[0].remedy}")
+
+
+def status() -> None:
+    """Shows days, artifacts and the automation's switches."""
+    from tcg_core.catalog.days import list_days
+    from tcg_core.catalog.registry import list_artifacts
+
+    home = Home.resolve().prepare()
+    print(f"data home {home.root}")
+    table("inbox", ["archive"], [[path.name] for path in sorted(home.inbox.glob("*.zip"))])
+    for title, found in (("days", list_days(home)), ("artifacts", list_artifacts(home))):
+        table(title, list(found[0]) if found else [], [list(row.values()) for row in found])
+    print("automation: the inbox sensor starts on, the nightly schedule off; the UI's Automation page shows and switches both")

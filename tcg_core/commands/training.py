@@ -1,0 +1,70 @@
+"""`tcg plan` and `tcg train`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tcg_core.commands.show import show
+from tcg_core.errors import ConfigError
+from tcg_core.home import Home
+from tcg_core.recipe import Recipe
+from tcg_core.settings import from_dict, to_dict
+
+plan_app = typer.Typer(no_args_is_help=True, help="The TBPTT work plan of a training run.")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.add_typer(plan_app, name="plan")
+    app.command()(train)
+
+
+@plan_app.command("build")
+def build(
+    recipe: Annotated[Path | None, typer.Option(help="A JSON recipe; unknown keys are refused.")] = None,
+    all_days: Annotated[bool, typer.Option("--all-days", help="Shorthand: a default recipe over all validated days.")] = False,
+) -> None:
+    """Selects validated days and writes the plan; prints the resolved recipe."""
+    from tcg_core.plan.build import build_plan
+
+    resolved = read_recipe(recipe) if recipe else from_dict(Recipe, {"selection": {"all_days": all_days}})
+    print(json.dumps(to_dict(resolved), indent=2))
+    show(build_plan(Home.resolve().prepare(), resolved))
+
+
+@plan_app.command("show")
+def show_plan(plan: Annotated[str, typer.Argument(help="Plan id; the latest whose checks passed if left out.")] = "") -> None:
+    """Prints a plan's summary."""
+    from tcg_core.catalog.registry import find, latest_passed
+
+    home = Home.resolve().prepare()
+    path = find(home, "work_plan", plan or latest_passed(home, "work_plan"))
+    print(path)
+    print((path / "summary.json").read_text())
+
+
+def train(
+    plan: Annotated[str, typer.Argument(help="Plan id; the latest whose checks passed if left out.")] = "",
+    device: Annotated[str, typer.Option(help="auto, gpu or cpu.")] = "auto",
+    allow_inexact: Annotated[bool, typer.Option(help="Recover under another BLAS, thread count, MLX or device.")] = False,
+) -> None:
+    """Trains the plan; started again after a kill it continues from `latest`."""
+    from tcg_core.catalog.registry import latest_passed
+    from tcg_core.train.run import train as run
+
+    home = Home.resolve().prepare()
+    show(run(home, plan or latest_passed(home, "work_plan"), device=device, allow_inexact=allow_inexact))
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Reads a JSON recipe; raises :class:`ConfigError` naming file and key."""
+    try:
+        values: Any = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"recipe {path}: {error}") from None
+    try:
+        return from_dict(Recipe, values)
+    except ConfigError as error:
+        raise ConfigError(f"recipe {path}: {error}") from None
