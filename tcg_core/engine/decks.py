@@ -156,7 +156,7 @@ def _add(deck: list[int], names: Counter[str], card: Card, count: int) -> None:
 
 
 def resolve_deck(home: Home, name: str) -> tuple[int, ...]:
-    """The deck called ``name``: ``sample``, or ``decks/NAME.csv`` of the home. Raises :class:`UnknownId` listing what there is."""
+    """The deck called ``name``: ``sample``, or ``decks/NAME.csv`` of the home. Raises :class:`UnknownId` listing them."""
     if name == SAMPLE:
         return sample_deck()
     path = home.decks / f"{name}.csv"
