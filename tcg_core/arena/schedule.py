@@ -1,0 +1,143 @@
+"""The schedule of a tournament: made first, stored, then executed and compared with what was executed.
+
+Games come in *pairs*: the same two players and decks, seats swapped. The nonce makes a new schedule of equal settings,
+since the engine cannot be seeded and a finished tournament is never played again.
+"""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tcg_core.arena.errors import ScheduleError
+from tcg_core.atomic import sha256_bytes, sha256_json, write_json
+from tcg_core.settings import from_dict, to_dict
+
+SCHEDULE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays: its name in the report, how it is found again (``spec``), the hash over all its files and its deck's hash."""
+
+    name: str
+    spec: str
+    sha256: str
+    deck: str
+    deck_sha256: str
+
+
+@dataclass(frozen=True)
+class ScheduledGame:
+    """One game: seats hold indices into the schedule's players; seeds are those of the agents, by seat."""
+
+    index: int
+    pair: int
+    seats: tuple[int, ...]
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """All games of a tournament. Player 0 is the candidate; it plays every other player."""
+
+    generation: str
+    players: tuple[Player, ...]
+    games: tuple[ScheduledGame, ...]
+    seed: int
+    nonce: str
+    decision_cap: int
+    seconds_budget: float
+    version: int = SCHEDULE_VERSION
+
+    @property
+    def digest(self) -> str:
+        """Hex SHA-256 of the whole schedule."""
+        return sha256_json(to_dict(self))
+
+    def opponent_of(self, game: ScheduledGame) -> int:
+        """Index of the player that is not the candidate."""
+        return max(game.seats)
+
+    def candidate_seat(self, game: ScheduledGame) -> int:
+        """Seat of the candidate."""
+        return game.seats.index(0)
+
+
+def make_schedule(
+    generation: str,
+    players: tuple[Player, ...],
+    games: int,
+    seed: int,
+    nonce: str,
+    decision_cap: int = 3000,
+    seconds_budget: float = 600.0,
+) -> Schedule:
+    """``games`` games of player 0 against each other player, both seats equally.
+
+    Pairs of all opponents are interleaved, so that a schedule cut short has met everybody. Raises
+    :class:`ScheduleError` for an odd or non-positive number, fewer than two players or two of one name.
+    """
+    if games < 2 or games % 2:
+        raise ScheduleError(f"games per opponent is {games}: expected an even number of at least 2 (both seats play equally)")
+    if len(players) < 2:
+        raise ScheduleError("a tournament needs at least one opponent")
+    doubled = [name for name, count in Counter(player.name for player in players).items() if count > 1]
+    if doubled:
+        raise ScheduleError(f"two players are called {doubled[0]!r}")
+    planned: list[ScheduledGame] = []
+    for _pair in range(games // 2):
+        for opponent in range(1, len(players)):
+            number = len(planned) // 2
+            for seats in ((0, opponent), (opponent, 0)):
+                index = len(planned)
+                planned.append(ScheduledGame(index, number, seats, (_seed(seed, nonce, index, 0), _seed(seed, nonce, index, 1))))
+    schedule = Schedule(generation, players, tuple(planned), seed, nonce, decision_cap, float(seconds_budget))
+    check_schedule(schedule)
+    return schedule
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Raises :class:`ScheduleError` naming the first fault: indices, pairs not swapped, seats not balanced."""
+    if [game.index for game in schedule.games] != list(range(len(schedule.games))):
+        raise ScheduleError("the schedule's games are not numbered 0, 1, 2, ...")
+    pairs: dict[int, list[tuple[int, ...]]] = {}
+    for game in schedule.games:
+        if len(game.seats) != 2 or len(game.seeds) != 2 or 0 not in game.seats or not 0 < max(game.seats) < len(schedule.players):
+            raise ScheduleError(f"game {game.index}: seats {game.seats} are not the candidate and one opponent")
+        pairs.setdefault(game.pair, []).append(game.seats)
+    for pair, seats in pairs.items():
+        if len(seats) != 2 or seats[0] != seats[1][::-1]:
+            raise ScheduleError(f"pair {pair}: seats {seats} are not one game and the same with seats swapped")
+
+
+def store_schedule(path: Path, schedule: Schedule) -> None:
+    """Writes the schedule as JSON, atomically."""
+    write_json(path, to_dict(schedule) | {"digest": schedule.digest})
+
+
+def load_schedule(path: Path) -> Schedule:
+    """Reads a stored schedule; raises :class:`ScheduleError` if it is missing, is none or does not match its digest."""
+    try:
+        values: dict[str, Any] = json.loads(path.read_text())
+        digest = values.pop("digest")
+    except (OSError, ValueError, KeyError) as error:
+        raise ScheduleError(f"{path} is not a schedule: {error}") from None
+    schedule = from_dict(Schedule, values)
+    if schedule.digest != digest:
+        raise ScheduleError(f"{path}: digest {digest[:12]} recorded, {schedule.digest[:12]} found: the schedule was changed")
+    check_schedule(schedule)
+    return schedule
+
+
+def _seed(seed: int, nonce: str, index: int, seat: int) -> int:
+    return int(sha256_bytes(f"{seed}|{nonce}|{index}|{seat}".encode())[:12], 16)
+
+
+def with_nonce(schedule: Schedule, nonce: str) -> Schedule:
+    """The same settings as a new schedule."""
+    games = len(schedule.games) // (len(schedule.players) - 1)
+    return make_schedule(
+        schedule.generation, schedule.players, games, schedule.seed, nonce, schedule.decision_cap, schedule.seconds_budget
+    )

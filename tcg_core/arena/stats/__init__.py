@@ -1,0 +1,1 @@
+"""Statistics of matches: pure functions of counts, each named precisely."""
