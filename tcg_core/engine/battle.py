@@ -84,8 +84,13 @@ class Battle:
         """
         if self._observation is None:
             self._observation = _untyped.decode(self._raw)
-            self._observation["search_begin_input"] = self._search.decode("ascii")
+            self._observation["search_begin_input"] = self.search_begin_input
         return self._observation
+
+    @property
+    def search_begin_input(self) -> str:
+        """The engine's opaque state for its own look-ahead. Not reproducible (uninitialised bytes): never hash it."""
+        return self._search.decode("ascii")
 
     @property
     def seat(self) -> int:
