@@ -1,0 +1,79 @@
+"""From an archive in the inbox to a promoted day.
+
+A day is ``parquet_day`` only once its staged form has passed; training selects days by the catalog's ``validated``
+state, never by Dagster's partition list.
+"""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from tcg_core.checks import Check
+
+from tcg_assets.assets.wiring import day_spec, described
+from tcg_assets.checks import specs
+from tcg_assets.outcome import materialized, run_stage
+from tcg_assets.partitions import days
+from tcg_assets.resources import Workspace
+
+ROWS = "rows.parquet"
+_OF_CATALOG = "catalog_"
+
+
+@dg.asset(
+    partitions_def=days,
+    check_specs=specs("day_archive"),
+    **described("day_archive", "days", ("python", "zip"), "archives"),
+)
+def day_archive(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
+    """The day's zip, moved from the inbox to `archives/DATE/SHA256.zip`, with the members of its central directory."""
+    from tcg_core.dataset.take import take_archive
+
+    ran = run_stage(context, lambda: take_archive(workspace.home(), context.partition_key))
+    return materialized(context, "day_archive", ran)
+
+
+@dg.multi_asset(
+    name="build_day",
+    partitions_def=days,
+    specs=[
+        day_spec(
+            "day_catalog",
+            ("sqlite",),
+            "catalog.sqlite",
+            ("day_archive",),
+            "Rows of the day in the SQLite catalog: the day itself, its episodes, games, participants and decks.",
+        ),
+        day_spec(
+            "staged_day",
+            ("parquet",),
+            "staging",
+            ("day_archive",),
+            "The day's training rows as Parquet, with their manifest, in the staging area: not yet training data.",
+        ),
+    ],
+    check_specs=specs("day_catalog", "staged_day"),
+)
+def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterator[dg.MaterializeResult]:
+    """One pass over the day's archive feeds the catalog and the staged Parquet alike."""
+    from tcg_core.dataset import build
+
+    ran = run_stage(context, lambda: build.build_day(workspace.home(), context.partition_key))
+    of_catalog: list[Check] = [check for check in ran.built.checks if check.name.startswith(_OF_CATALOG)]
+    of_rows = [check for check in ran.built.checks if not check.name.startswith(_OF_CATALOG)]
+    yield materialized(context, "day_catalog", ran, checks=of_catalog)
+    yield materialized(context, "staged_day", ran, checks=of_rows, table=ROWS)
+
+
+@dg.asset(
+    partitions_def=days,
+    deps=["day_catalog", "staged_day"],
+    check_specs=specs("parquet_day"),
+    **described("parquet_day", "days", ("parquet",), "days"),
+)
+def parquet_day(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
+    """Promotion: the staged day renamed to `days/DATE/SHA12/` and marked `validated` in the catalog, as one commit."""
+    from tcg_core.dataset.promote import promote_day
+
+    ran = run_stage(context, lambda: promote_day(workspace.home(), context.partition_key))
+    return materialized(context, "parquet_day", ran, table=ROWS)

@@ -1,0 +1,87 @@
+"""What starts by itself: days that arrive (on), the nightly training (off until switched on)."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+
+from tcg_core.errors import TcgError
+
+from tcg_assets.attempts import next_attempt, tags_of
+from tcg_assets.inbox import Arrival, look
+from tcg_assets.jobs import ingest_day, nightly
+from tcg_assets.news import DIGEST_TAG, news
+from tcg_assets.partitions import days
+from tcg_assets.resources import Workspace
+
+NIGHTLY_CRON = "0 3 * * *"
+NIGHTLY_ZONE = "UTC"
+_UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dg.sensor(job=ingest_day, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
+def inbox_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.SensorResult | dg.SkipReason:
+    """Takes each whole archive of the inbox once: adds its day as a partition and starts `ingest_day`."""
+    seen = look(workspace.home().inbox, context.cursor, _directory_digest)
+    context.update_cursor(seen.cursor)
+    lines = list(seen.lines)
+    requests = list(_requests(context.instance, seen.ready, lines))
+    for line in lines:
+        context.log.info(line)
+    if not requests:
+        return dg.SkipReason("; ".join(lines) or "the inbox is empty")
+    wanted = [request.partition_key for request in requests if request.partition_key]
+    known = set(context.instance.get_dynamic_partitions(days.name or ""))
+    added = [day for day in wanted if day not in known]
+    return dg.SensorResult(
+        run_requests=requests,
+        dynamic_partitions_requests=[days.build_add_request(added)] if added else [],
+        cursor=seen.cursor,
+    )
+
+
+def _requests(instance: dg.DagsterInstance, ready: tuple[Arrival, ...], lines: list[str]) -> Iterator[dg.RunRequest]:
+    for arrival in ready:
+        attempt = next_attempt(instance, arrival, time.time())
+        if attempt.held:
+            lines.append(f"{arrival.day}: {attempt.held}")
+            continue
+        key = f"{arrival.day}:{arrival.digest[:16]}:{attempt.number}"
+        yield dg.RunRequest(run_key=key, partition_key=arrival.day, tags=tags_of(arrival))
+
+
+def _directory_digest(path: Path) -> str:
+    from tcg_core.replay.archive import open_archive
+
+    with open_archive(path) as archive:
+        return str(archive.directory_digest)
+
+
+@dg.schedule(
+    job=nightly,
+    cron_schedule=NIGHTLY_CRON,
+    execution_timezone=NIGHTLY_ZONE,
+    default_status=dg.DefaultScheduleStatus.STOPPED,
+)
+def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
+    """Starts `nightly` when validated days, code or recipe differ from those of its last success; else says why not."""
+    running = context.instance.get_runs(dg.RunsFilter(job_name=nightly.name, statuses=_UNFINISHED), limit=1)
+    if running:
+        return dg.SkipReason(f"run {running[0].run_id[:8]} of {nightly.name} has not ended")
+    try:
+        found = news(workspace.home())
+    except TcgError as error:
+        return dg.SkipReason(f"nothing to train on: {error}")
+    done = dg.RunsFilter(job_name=nightly.name, statuses=[dg.DagsterRunStatus.SUCCESS], tags={DIGEST_TAG: found.digest})
+    same = context.instance.get_runs(done, limit=1)
+    if same:
+        return dg.SkipReason(f"nothing new: {len(found.days)} days, code and recipe are those of run {same[0].run_id[:8]}")
+    night = context.scheduled_execution_time.date().isoformat()
+    return dg.RunRequest(run_key=f"{found.digest}:{night}", tags={DIGEST_TAG: found.digest})

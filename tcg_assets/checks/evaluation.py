@@ -1,0 +1,13 @@
+"""Checks of the evaluation assets."""
+
+from tcg_assets.checks.declared import Declared
+
+DECLARED = {
+    "tournament": Declared(
+        error={
+            "seats_balanced": "each pairing is played from both seats equally often",
+            "clean": "no error, timeout or fallback of ours",
+            "accounted": "every scheduled game has exactly one result",
+        }
+    ),
+}

@@ -1,0 +1,26 @@
+"""Checks of the training assets."""
+
+from tcg_assets.checks.declared import Declared
+
+DECLARED = {
+    "card_features": Declared(error={"id_coverage": "every card and attack of the engine has its row"}),
+    "work_plan": Declared(
+        error={
+            "each_row_once": "each selected row is in the plan exactly once",
+            "decisions_whole": "no decision is divided",
+            "budgets": "decisions a chunk and rows a microbatch stay within their budgets",
+            "lane_order": "chunks of a lane keep their order",
+            "split_disjoint": "no episode is on both sides of the split",
+        }
+    ),
+    "mlx_checkpoint": Declared(
+        error={
+            "fp32": "every leaf of parameters and moments is float32",
+            "processed_as_planned": "microbatches and updates processed are those of the plan",
+            "validation_once": "each validation row was scored exactly once an epoch",
+            "finite": "no value of the curves is NaN or infinite",
+            "learned": "validation accuracy above the most frequent option rank, cross-entropy falling",
+        },
+        warn={"aux_heads": "each auxiliary head is better than its mean"},
+    ),
+}

@@ -1,0 +1,32 @@
+"""Code identity of every asset: the source that makes it and the libraries that compute it.
+
+Read from files and package metadata alone; nothing heavy is imported to know it.
+"""
+
+from functools import cache
+
+from tcg_core.provenance import code_identity
+
+#: asset -> (modules whose import closure makes it, distributions whose version matters)
+PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "day_archive": (("tcg_core.dataset.take",), ()),
+    "day_catalog": (("tcg_core.dataset.build",), ("pyarrow",)),
+    "staged_day": (("tcg_core.dataset.build",), ("pyarrow",)),
+    "parquet_day": (("tcg_core.dataset.promote",), ("pyarrow",)),
+    "card_features": (("tcg_core.dataset.card_features",), ()),
+    "work_plan": (("tcg_core.plan.build",), ("pyarrow",)),
+    "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),
+    "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
+    "submission": (("tcg_core.submission.pack",), ("torch",)),
+    "tournament": (("tcg_core.arena.tournament",), ()),
+}
+
+
+@cache
+def code_version(asset: str) -> str:
+    """16 hex digits; changes exactly when what makes the asset changes."""
+    modules, libraries = PRODUCERS[asset]
+    try:
+        return code_identity(*modules, libraries=libraries)
+    except FileNotFoundError:  # WIRING: goes when every stage has landed
+        return "absent"

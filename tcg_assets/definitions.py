@@ -1,0 +1,38 @@
+"""The code location `tcg_assets`: every asset, check, job, sensor and schedule, by name."""
+
+import dagster as dg
+
+from tcg_assets.assets.cards import card_features
+from tcg_assets.assets.days import build_day, day_archive, parquet_day
+from tcg_assets.assets.evaluation import tournament
+from tcg_assets.assets.release import submission, torch_artifact
+from tcg_assets.assets.training import mlx_checkpoint, work_plan
+from tcg_assets.automation import inbox_sensor, nightly_schedule
+from tcg_assets.jobs import card_tables, ingest_day, nightly
+from tcg_assets.resources import Workspace
+
+#: Seconds that a cancelled trainer is given to write its latest checkpoint.
+TRAINER_GRACE = 60.0
+
+defs = dg.Definitions(
+    assets=[
+        day_archive,
+        build_day,
+        parquet_day,
+        card_features,
+        work_plan,
+        mlx_checkpoint,
+        torch_artifact,
+        submission,
+        tournament,
+    ],
+    jobs=[ingest_day, nightly, card_tables],
+    sensors=[inbox_sensor],
+    schedules=[nightly_schedule],
+    resources={
+        "workspace": Workspace(),
+        "trainer": dg.PipesSubprocessClient(termination_timeout_seconds=TRAINER_GRACE),
+    },
+    # A process of its own costs a step about 3 s of CPU; what must be isolated (training, matches) starts its own children.
+    executor=dg.in_process_executor,
+)

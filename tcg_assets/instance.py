@@ -1,0 +1,76 @@
+"""Dagster's instance of a data home: its configuration from the template, its pool limit, and how it is opened.
+
+`python -m tcg_assets.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import yaml
+from dagster._core.instance.ref import InstanceRef
+
+from tcg_core.atomic import write_bytes
+from tcg_core.errors import HomeError
+from tcg_core.home import Home
+
+from tcg_assets.assets.wiring import CHAIN_POOL
+
+TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
+_HEADER = "# Written from the project's dagster.yaml by tcg_assets/instance.py: edit that one.\n"
+#: A process that shows its own progress keeps its terminal: step output is not captured to files.
+_UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}}
+
+
+def write_home(home: Home) -> Path:
+    """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limit, returns the DAGSTER_HOME.
+
+    For the project's own `data/` it names the very files that the template names. Raises :class:`HomeError` when the
+    directory cannot be written.
+    """
+    config = configuration(home)
+    try:
+        home.dagster.mkdir(parents=True, exist_ok=True)
+        text = (_HEADER + yaml.safe_dump(config, sort_keys=False)).encode()
+        target = home.dagster / "dagster.yaml"
+        if not target.is_file() or target.read_bytes() != text:
+            write_bytes(target, text)
+    except OSError as error:
+        raise HomeError(f"{home.dagster} cannot be written: {error.strerror or error}") from None
+    with _opened(home, {}) as instance:
+        set_pool_limit(instance)
+    return home.dagster
+
+
+def configuration(home: Home) -> dict[str, Any]:
+    """The template's configuration with this home's absolute paths."""
+    config: dict[str, Any] = yaml.safe_load(TEMPLATE.read_text())
+    config["storage"]["sqlite"]["base_dir"] = str(home.dagster / "storage")
+    config["local_artifact_storage"]["config"]["base_dir"] = str(home.dagster)
+    config["compute_logs"]["config"]["base_dir"] = str(home.dagster / "compute_logs")
+    return config
+
+
+def set_pool_limit(instance: dg.DagsterInstance) -> None:
+    """One step of the chain at a time; a default limit alone is not applied to a pool seen for the first time."""
+    instance.event_log_storage.set_concurrency_slots(CHAIN_POOL, 1)
+
+
+@contextmanager
+def open_instance(home: Home, captured: bool = False) -> Iterator[dg.DagsterInstance]:
+    """The instance of a home, written first if need be; ``captured``: keep stdout and stderr of steps in files."""
+    write_home(home)
+    with _opened(home, {} if captured else _UNCAPTURED) as instance:
+        yield instance
+
+
+@contextmanager
+def _opened(home: Home, overrides: dict[str, Any]) -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home.dagster), overrides=overrides)) as instance:
+        yield instance
+
+
+if __name__ == "__main__":
+    print(write_home(Home.resolve().prepare()))

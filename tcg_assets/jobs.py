@@ -1,0 +1,31 @@
+"""Jobs: one for a day, one for the chain of a night, one for the card tables. Partitioned and unpartitioned never mix."""
+
+import dagster as dg
+
+from tcg_assets.partitions import days
+
+#: Seconds after which run monitoring ends a run; the trainer leaves `latest` behind and the next run goes on from it.
+NIGHT_SECONDS = 24 * 3600
+DAY_SECONDS = 6 * 3600
+
+DAY_ASSETS = ("day_archive", "day_catalog", "staged_day", "parquet_day")
+CHAIN_ASSETS = ("card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament")
+
+ingest_day = dg.define_asset_job(
+    "ingest_day",
+    selection=dg.AssetSelection.assets(*DAY_ASSETS),
+    partitions_def=days,
+    description="One day: take its archive, build it, check it, promote it.",
+    tags={"dagster/max_runtime": str(DAY_SECONDS)},
+)
+nightly = dg.define_asset_job(
+    "nightly",
+    selection=dg.AssetSelection.assets(*CHAIN_ASSETS),
+    description="From validated days to a packed submission and its tournament.",
+    tags={"dagster/max_runtime": str(NIGHT_SECONDS)},
+)
+card_tables = dg.define_asset_job(
+    "card_tables",
+    selection=dg.AssetSelection.assets("card_features"),
+    description="Card and attack tables of the installed engine.",
+)

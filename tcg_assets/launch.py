@@ -1,0 +1,123 @@
+"""Runs the real jobs in this process, so that a command line and the UI share one history."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+
+from tcg_core.home import Home, parse_day
+from tcg_core.recipe import Recipe
+from tcg_core.settings import to_dict
+
+from tcg_assets.current import why_current
+from tcg_assets.jobs import ingest_day, nightly
+from tcg_assets.news import DIGEST_TAG, news
+from tcg_assets.partitions import days
+
+#: The tag by which the UI files a run under this code location.
+_LOCATION = {".dagster/repository": "__repository__@tcg_assets"}
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One launch: its run, or why none was needed.
+
+    failures: one line for each step that failed; made: metadata of each materialized asset as plain values.
+    """
+
+    job: str
+    success: bool
+    run_id: str = ""
+    skipped: str = ""
+    failures: tuple[str, ...] = ()
+    made: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def run_day(instance: dg.DagsterInstance, home: Home, day: str, *, again: bool = False) -> Launched:
+    """Takes, builds and promotes one day by `ingest_day`; a day that is current is skipped unless ``again``.
+
+    Raises :class:`tcg_core.home.NotADay` for a name that is no date.
+    """
+    parse_day(day)
+    instance.add_dynamic_partitions(days.name or "", [day])
+    reason = "" if again else why_current(home, day)
+    if reason:
+        return Launched(ingest_day.name, True, skipped=reason)
+    return _launch(instance, ingest_day.name, _config(home, {}), partition_key=day)
+
+
+def run_chain(
+    instance: dg.DagsterInstance,
+    home: Home,
+    recipe: Recipe,
+    *,
+    device: str = "auto",
+    deck: str = "sample",
+    opponents: Sequence[str] = ("random", "heuristic"),
+    games: int = 100,
+    seed: int = 13,
+    workers: int = 2,
+) -> Launched:
+    """From the validated days to the tournament by `nightly`. Stages whose result exists are reused by their ids."""
+    ops = {
+        "card_features": {"generations": list(recipe.generations)},
+        "work_plan": {"recipe": to_dict(recipe)},
+        "mlx_checkpoint": {"device": device},
+        "submission": {"deck": deck},
+        "tournament": {"opponents": list(opponents), "games": games, "seed": seed, "workers": workers},
+    }
+    return _launch(instance, nightly.name, _config(home, ops), tags={DIGEST_TAG: news(home, recipe).digest})
+
+
+def _config(home: Home, ops: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "ops": {name: {"config": dict(values)} for name, values in ops.items()},
+        "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+    }
+    if home != Home.resolve():
+        config["resources"] = {"workspace": {"config": {"data": str(home.root)}}}
+    return config
+
+
+def _launch(
+    instance: dg.DagsterInstance,
+    job: str,
+    config: dict[str, Any],
+    partition_key: str | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> Launched:
+    from tcg_assets.definitions import defs
+
+    result = defs.resolve_job_def(job).execute_in_process(
+        run_config=config,
+        instance=instance,
+        partition_key=partition_key,
+        raise_on_error=False,
+        tags={**_LOCATION, **(tags or {})},
+    )
+    return Launched(job, result.success, result.run_id, failures=_failures(result), made=_made(result))
+
+
+def _failures(result: dg.ExecuteInProcessResult) -> tuple[str, ...]:
+    return tuple(f"{event.step_key}: {_line(event)}" for event in result.all_events if event.is_step_failure)
+
+
+def _line(event: dg.DagsterEvent) -> str:
+    data = event.step_failure_data
+    if data.user_failure_data is not None and data.user_failure_data.description:
+        return data.user_failure_data.description
+    error = data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    return error.message.strip() if error is not None else "failed"
+
+
+def _made(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    return {
+        event.materialization.asset_key.to_user_string(): {
+            name: getattr(value, "value", None) for name, value in event.materialization.metadata.items()
+        }
+        for event in result.all_events
+        if event.is_step_materialization
+    }

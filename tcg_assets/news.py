@@ -1,0 +1,45 @@
+"""Whether there is anything new to train on: one digest over validated days, code and configuration."""
+
+from dataclasses import dataclass
+
+from tcg_core.atomic import sha256_json
+from tcg_core.home import Home
+from tcg_core.recipe import Recipe, Selection
+from tcg_core.settings import to_dict
+
+from tcg_assets.code import code_version
+from tcg_assets.jobs import CHAIN_ASSETS
+
+DIGEST_TAG = "tcg/training_digest"
+
+
+@dataclass(frozen=True)
+class News:
+    """The validated days and the digest that a run over them would carry."""
+
+    days: tuple[str, ...]
+    digest: str
+
+
+def news(home: Home, recipe: Recipe | None = None) -> News:
+    """What a run of ``recipe`` (the launchpad's defaults if None) would be made from now.
+
+    Raises what the selection raises when no day is validated.
+    """
+    from tcg_core.catalog.connection import connect
+    from tcg_core.catalog.selection import select_days
+
+    recipe = recipe or Recipe(selection=Selection(all_days=True))
+    connection = connect(home)
+    try:
+        selected = select_days(connection, recipe.selection)
+    finally:
+        connection.close()
+    digest = sha256_json(
+        {
+            "days": [[day.day, day.sha256] for day in selected],
+            "code": {asset: code_version(asset) for asset in CHAIN_ASSETS},
+            "recipe": to_dict(recipe),
+        }
+    )
+    return News(tuple(day.day for day in selected), digest[:16])

@@ -1,0 +1,106 @@
+"""After a kill: runs that Dagster still believes alive, pool slots they hold, temporaries they left."""
+
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+
+from tcg_core.atomic import sweep
+from tcg_core.home import Home
+
+_ALIVE = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+#: Seconds that a run without any known process is left alone: it may just be starting.
+_SETTLING = 60.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that was closed: what it was and what it is now."""
+
+    run_id: str
+    job: str
+    was: str
+    now: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """What was put right."""
+
+    runs: tuple[Ended, ...]
+    temporaries: tuple[Path, ...]
+
+
+def reconcile(instance: dg.DagsterInstance, home: Home, *, dry_run: bool = False) -> Reconciled:
+    """Closes runs whose process is gone, frees their pool slots, sweeps temporaries of dead processes.
+
+    Runs that live, and queued ones, which belong to the daemon, are left alone. ``dry_run`` only reports.
+    """
+    ended = []
+    for record in instance.get_run_records(dg.RunsFilter(statuses=_ALIVE)):
+        reason = _why_dead(instance, record.dagster_run, record.create_timestamp.timestamp())
+        if reason:
+            ended.append(_end(instance, record.dagster_run, reason, dry_run))
+    swept = () if dry_run or not home.root.is_dir() else tuple(sweep(home.root))
+    return Reconciled(tuple(ended), swept)
+
+
+def _end(instance: dg.DagsterInstance, run: dg.DagsterRun, reason: str, dry_run: bool) -> Ended:
+    cancelling = run.status is dg.DagsterRunStatus.CANCELING
+    now = dg.DagsterRunStatus.CANCELED if cancelling else dg.DagsterRunStatus.FAILURE
+    if not dry_run:
+        if cancelling:
+            instance.report_run_canceled(run, message=reason)
+        else:
+            instance.report_run_failed(run, message=reason)
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return Ended(run.run_id, run.job_name, run.status.value, now.value, reason)
+
+
+def _why_dead(instance: dg.DagsterInstance, run: dg.DagsterRun, created: float) -> str:
+    process = _process_of(instance, run.run_id)
+    if process is None:
+        return "it never got a process" if time.time() - created > _SETTLING else ""
+    pid, since = process
+    return "" if _lives(pid, since) else f"its process {pid} is gone"
+
+
+def _process_of(instance: dg.DagsterInstance, run_id: str) -> tuple[int, float] | None:
+    """Process of a run and the time at which it said so: the last event that names one."""
+    for entry in reversed(instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)):
+        event = entry.dagster_event
+        metadata = event.engine_event_data.metadata if event is not None else {}
+        if "pid" in metadata:
+            return int(str(metadata["pid"].value)), entry.timestamp
+    return None
+
+
+def _lives(pid: int, since: float) -> bool:
+    """True if ``pid`` lives and is not a later process that was given the same number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return False  # another user's process: never one of ours
+    age = _age(pid)
+    return age is not None and time.time() - age < since + 5.0
+
+
+def _age(pid: int) -> float | None:
+    """Seconds since a process started; None if it is gone or a zombie. `ps` is the same on Linux and macOS."""
+    shown = subprocess.run(["ps", "-o", "stat=,etime=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+    if len(shown) != 2 or shown[0].startswith("Z"):
+        return None
+    days, _, clock = shown[1].rpartition("-")
+    parts = [int(part) for part in clock.split(":")]
+    return float(int(days or 0) * 86400 + sum(part * 60**place for place, part in enumerate(reversed(parts))))

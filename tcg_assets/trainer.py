@@ -1,0 +1,86 @@
+"""The trainer's process: `python -m tcg_assets.trainer`. Parameters come as arguments; Pipes only carries what is said.
+
+It runs without Dagster too; then it prints its outcome. Exit status 0: it said what it built, or, to a listening
+parent, why it refused; 2: refused with nobody listening. Anything else is a crash.
+"""
+
+import argparse
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dagster_pipes
+
+from tcg_core.errors import TcgError
+from tcg_core.home import Home
+
+from tcg_assets.wire import said_built, said_refused
+
+ORPHANED = 75
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Trains one plan; returns the exit status."""
+    options = _parse(arguments)
+    if not dagster_pipes.is_dagster_pipes_process():
+        return _train(options, lambda message: print(json.dumps(message)), refused_status=2)
+    exit_with_parent()
+    with dagster_pipes.open_dagster_pipes() as pipes:
+        _forward_log(pipes.log)
+        return _train(options, pipes.report_custom_message, refused_status=0)
+
+
+def exit_with_parent(every: float = 1.0) -> None:
+    """Ends this process when its parent is gone: a killed run must not leave a trainer behind its freed slot.
+
+    Nothing is lost: checkpoints are published atomically and the next run goes on from the latest.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(ORPHANED)
+
+    threading.Thread(target=watch, name="parent-guard", daemon=True).start()
+
+
+def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], refused_status: int) -> int:
+    from tcg_core.train.run import train
+
+    started = time.monotonic()
+    try:
+        built = train(Home.resolve(options.home), options.plan, device=options.device, allow_inexact=options.allow_inexact)
+    except TcgError as error:
+        say(said_refused(str(error)))
+        return refused_status
+    say(said_built(built, time.monotonic() - started))
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tcg_assets.trainer", description="Train the policy of a work plan.")
+    parser.add_argument("--home", required=True, help="data home")
+    parser.add_argument("--plan", required=True, help="id of the work plan")
+    parser.add_argument("--device", choices=("auto", "gpu", "cpu"), default="auto")
+    parser.add_argument("--allow-inexact", action="store_true", help="recover under another BLAS, MLX version or device")
+    return parser.parse_args(arguments)
+
+
+def _forward_log(log: logging.Logger) -> None:
+    class Forward(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            log.log(record.levelno, record.getMessage())
+
+    logger = logging.getLogger("tcg")
+    logger.addHandler(Forward())
+    logger.setLevel(logging.INFO)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
