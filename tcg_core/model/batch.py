@@ -55,7 +55,8 @@ def check_batch(batch: Mapping[str, np.ndarray[Any, Any]]) -> None:
         array = batch[name]
         if array.dtype.name != dtype:
             raise ModelError(f"batch: input {name!r} is {array.dtype.name}, expected {dtype}")
-        expected = [axis if isinstance(axis, int) else sizes.setdefault(axis, n) for axis, n in zip(axes, array.shape, strict=False)]
+        named = zip(axes, array.shape, strict=False)
+        expected = [axis if isinstance(axis, int) else sizes.setdefault(axis, length) for axis, length in named]
         if list(array.shape) != expected or len(axes) != array.ndim:
             raise ModelError(f"batch: input {name!r} has shape {list(array.shape)}, expected {list(axes)} with {sizes}")
     if sizes["S"] != sizes["O"] + 1:

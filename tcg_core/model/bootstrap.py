@@ -46,10 +46,8 @@ def mlx() -> Mlx:
     if sys.platform == "linux" and not _cuda_backend():
         # On a CPU, compile starts the C++ compiler for every fused kernel and gains nothing.
         os.environ["MLX_DISABLE_COMPILE"] = "1"
-    if "mlx.core" in sys.modules:
-        blas = "unknown: mlx was imported before tcg_core.model.bootstrap"
-    else:
-        blas = _load_blas()
+    imported = "mlx.core" in sys.modules
+    blas = "unknown: mlx was imported before tcg_core.model.bootstrap" if imported else _load_blas()
     try:
         names = ("mlx.core", "mlx.nn", "mlx.optimizers", "mlx.utils")
         core, nn, optimizers, utils = (importlib.import_module(name) for name in names)

@@ -36,7 +36,11 @@ def as_mx(batch: Mapping[str, npt.NDArray[Any]]) -> dict[str, "mx.array"]:
     return {name: mx.array(array) for name, array in batch.items()}
 
 
-class Linear(nn.Module):
+class Module(nn.Module):  # type: ignore[misc, name-defined]  # MLX publishes no types
+    """Base of all parts."""
+
+
+class Linear(Module):
     """x @ weight.T (+ bias, if the table has one)."""
 
     def __init__(self, weights: Weights, name: str) -> None:
@@ -52,7 +56,7 @@ class Linear(nn.Module):
         return x @ self.weight.T
 
 
-class Norm(nn.Module):
+class Norm(Module):
     """Layer norm over the last axis, eps 1e-5."""
 
     def __init__(self, weights: Weights, name: str) -> None:
@@ -65,7 +69,7 @@ class Norm(nn.Module):
         return mx.fast.layer_norm(x, self.weight, self.bias, 1e-5)
 
 
-class Embedding(nn.Module):
+class Embedding(Module):
     """Rows of a table. ``padded``: row 0 is the zero vector and gets no gradient."""
 
     def __init__(self, weights: Weights, name: str, padded: bool = True) -> None:
@@ -85,7 +89,7 @@ class Embedding(nn.Module):
         return self.table()[ids]
 
 
-class Layer(nn.Module):
+class Layer(Module):
     """One pre-norm transformer layer."""
 
     def __init__(self, weights: Weights, name: str, heads: int) -> None:
@@ -119,7 +123,7 @@ class Layer(nn.Module):
         return x.reshape(x.shape[0], x.shape[1], self._heads, -1).transpose(0, 2, 1, 3)
 
 
-class PolicyNet(nn.Module):
+class PolicyNet(Module):
     """The network; leaves are named as in :func:`~tcg_core.model.names.weight_table`. Use :func:`build` or :func:`restore`."""
 
     def __init__(self, architecture: Architecture, weights: Weights) -> None:

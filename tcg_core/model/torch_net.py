@@ -33,6 +33,8 @@ def as_torch(batch: Mapping[str, npt.NDArray[Any]]) -> dict[str, Tensor]:
 class Linear(nn.Module):
     """x @ weight.T (+ bias, if the table has one)."""
 
+    bias: nn.Parameter | None
+
     def __init__(self, weights: Weights, name: str) -> None:
         super().__init__()
         self.weight = nn.Parameter(weights[f"{name}.weight"])
@@ -188,7 +190,7 @@ class TorchNet(nn.Module):
         for layer in self.layers[:-1]:
             sequence = layer(sequence, mask, None)
         read = self.final_norm(self.layers[-1](sequence, mask, heads + registers + options))
-        head, register, option = read.split([heads, registers, options], dim=1)
+        head, register, option = torch.split(read, [heads, registers, options], dim=1)
         policy, value, submit = (head[:, i] for i in range(3)) if heads == 3 else (head[:, 0],) * 3
         return Output(
             self._logits(policy, submit, option, batch["legal"]),
@@ -210,7 +212,7 @@ class TorchNet(nn.Module):
         parts = [batch[name] for name in ("card_index", "unit_index", "attached_index", "option_card", "option_target_card")]
         static = self._static("card") if self.card.frozen is None else None
         found = self.card(torch.cat(parts, dim=1), static)
-        card, unit, attached, *named = found.split([part.shape[1] for part in parts], dim=1)
+        card, unit, attached, *named = torch.split(found, [part.shape[1] for part in parts], dim=1)
         count = batch["card_count"][:, :, None] * self.card_count
         card = card + self.card_zone(batch["card_zone"]) + self.card_flag(batch["card_flag"]) + count
         units = torch.arange(unit.shape[1])[None, :, None]
@@ -226,7 +228,7 @@ class TorchNet(nn.Module):
         tokens = torch.cat([cards, units, torch.zeros(rows, 1, width)], dim=1)
         pointers = torch.cat([batch["option_source"], batch["option_target"]], dim=1)
         pointers = pointers + (torch.arange(rows) * tokens.shape[1])[:, None]
-        source, target = tokens.reshape(-1, width)[pointers].split(options, dim=1)
+        source, target = torch.split(tokens.reshape(-1, width)[pointers], options, dim=1)
         static = self._static("attack") if self.attack.frozen is None else None
         token: Tensor = (
             self.option_type(batch["option_type"])
@@ -248,7 +250,8 @@ class TorchNet(nn.Module):
     def _commit(self, memory: Tensor, register: Tensor) -> Tensor:
         """Gated write: a convex combination of what was read and what the registers hold now, so memory stays bounded."""
         gate = torch.sigmoid(self.memory_gate(torch.cat([register, memory], dim=-1)))
-        return memory + gate * (register - memory)
+        committed: Tensor = memory + gate * (register - memory)
+        return committed
 
 
 def build(architecture: Architecture, seed: int) -> TorchNet:

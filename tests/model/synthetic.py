@@ -31,7 +31,9 @@ def tables(cards: int = 40, attacks: int = 30, card_width: int = 7, attack_width
     return CardTables({"v1": index[0]}, {"v1": index[1]}, static[0], static[1])
 
 
-def architecture(config: ModelConfig = TINY, card_tables: CardTables | None = None, aux: dict[str, float] | None = None) -> Architecture:
+def architecture(
+    config: ModelConfig = TINY, card_tables: CardTables | None = None, aux: dict[str, float] | None = None
+) -> Architecture:
     """An architecture over :func:`tables`."""
     return Architecture.of(config, aux or ALL_AUX, card_tables or tables())
 
