@@ -239,8 +239,9 @@ class TorchNet(nn.Module):
         return token
 
     def _select(self, batch: Batch) -> Tensor:
-        kinds: Tensor = self.select_type(batch["select_type"]) + self.select_context(batch["select_context"])
-        return kinds + self.globals(batch["globals"])
+        kinds = self.select_type(batch["select_type"]) + self.select_context(batch["select_context"])
+        token: Tensor = kinds + self.globals(batch["globals"])
+        return token
 
     def _logits(self, policy: Tensor, submit: Tensor, option: Tensor, legal: Tensor) -> Tensor:
         hidden = functional.relu(self.option_hidden(option) + self.policy_hidden(policy)[:, None])
