@@ -1,0 +1,223 @@
+"""The registry of artifacts: where each is, what went into it, and whether its checks passed.
+
+Hand-over between stages is by id through here, never by newest directory. All of it can be rebuilt from the manifests
+and check records on disk (:func:`rebuild`).
+"""
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tcg_core.atomic import canonical_json, write_json
+from tcg_core.catalog.connection import catalog, now, transaction
+from tcg_core.catalog.errors import ChecksNotPassed
+from tcg_core.catalog.kinds import archive_manifest, as_staged
+from tcg_core.checks import Check
+from tcg_core.errors import IntegrityError, UnknownId
+from tcg_core.home import Home
+from tcg_core.provenance import MANIFEST, RECORDED, Manifest, read_manifest
+
+
+@dataclass(frozen=True)
+class Registered:
+    """One row of the registry. ``state`` is passed, failed or unchecked; ``path`` is absolute."""
+
+    kind: str
+    id: str
+    path: Path
+    content: str
+    state: str
+    registered_at: str
+    facts: dict[str, Any]
+
+
+def register(home: Home, manifest: Manifest, path: Path) -> None:
+    """Records an artifact, or that it was materialized again. If its content changed, its recorded checks are dropped."""
+    with catalog(home) as connection, transaction(connection):
+        register_in(connection, home, manifest, path)
+
+
+def register_in(connection: sqlite3.Connection, home: Home, manifest: Manifest, path: Path, content: str | None = None) -> None:
+    """:func:`register` within the caller's transaction; ``content`` overrides the manifest's (a lone file's own SHA-256)."""
+    key, content = (manifest.kind, manifest.id), content or manifest.content
+    old = connection.execute("SELECT content FROM artifacts WHERE kind = ? AND id = ?", key).fetchone()
+    if old and old["content"] != content:
+        connection.execute("DELETE FROM artifact_checks WHERE kind = ? AND id = ?", key)
+    config, facts = canonical_json(plain(manifest.config)), canonical_json(plain(manifest.facts))
+    sequence = connection.execute("SELECT coalesce(max(sequence), 0) + 1 FROM artifacts").fetchone()[0]
+    connection.execute(
+        "INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET path = excluded.path,"
+        " content = excluded.content, code = excluded.code, config = excluded.config, facts = excluded.facts,"
+        " sequence = excluded.sequence, registered_at = excluded.registered_at",
+        (*key, relative(home, path), content, manifest.code, config, facts, sequence, now()),
+    )
+    connection.execute("DELETE FROM artifact_inputs WHERE kind = ? AND id = ?", key)
+    connection.executemany(
+        "INSERT INTO artifact_inputs VALUES (?, ?, ?, ?, ?, ?)",
+        [(*key, position, item.kind, item.id, item.sha256) for position, item in enumerate(manifest.inputs)],
+    )
+
+
+def record_checks(home: Home, kind: str, id: str, checks: Iterable[Check]) -> None:
+    """Replaces the recorded checks of an artifact, in the catalog and on disk beside it (``checks/KIND/ID.json``)."""
+    checks = tuple(replace(check, facts=plain(check.facts)) for check in checks)
+    with catalog(home) as connection:
+        content = _row(connection, kind, id)["content"]
+        write_json(_record_path(home, kind, id), {"content": content, "checks": [asdict(check) for check in checks]})
+        with transaction(connection):
+            _insert_checks(connection, kind, id, checks)
+
+
+def checks_of(home: Home, kind: str, id: str) -> tuple[Check, ...]:
+    """The recorded checks of an artifact, by name; empty if none were recorded."""
+    with catalog(home) as connection:
+        rows = connection.execute("SELECT * FROM artifact_checks WHERE kind = ? AND id = ? ORDER BY name", (kind, id)).fetchall()
+    return tuple(Check(r["name"], bool(r["passed"]), r["message"], r["severity"], json.loads(r["facts"])) for r in rows)
+
+
+def find(home: Home, kind: str, id: str) -> Path:
+    """Where an artifact is; raises :class:`UnknownId` if it is not registered or not on disk."""
+    with catalog(home) as connection:
+        path = home.root / str(_row(connection, kind, id)["path"])
+    if not path.exists():
+        raise UnknownId(f"{kind} {id} is registered at {path}, where there is nothing")
+    return path
+
+
+def require_passed(home: Home, kind: str, id: str, names: Iterable[str] = ()) -> Path:
+    """Where an artifact is, if all its blocking checks passed.
+
+    ``names``: checks that must have been recorded; at least one must be in any case. Raises
+    :class:`ChecksNotPassed` naming what failed or is absent.
+    """
+    path = find(home, kind, id)
+    checks = {check.name: check for check in checks_of(home, kind, id)}
+    absent = sorted(set(names) - set(checks))
+    failed = sorted(name for name, check in checks.items() if check.blocks)
+    if failed:
+        raise ChecksNotPassed(f"{kind} {id}: check {', '.join(failed)} failed: {checks[failed[0]].message}")
+    if absent or not checks:
+        raise ChecksNotPassed(f"{kind} {id}: check {', '.join(absent) or 'results'} absent: it was never checked")
+    return path
+
+
+def latest_passed(home: Home, kind: str) -> str:
+    """The id of the artifact of ``kind`` that was materialized last among those on disk whose blocking checks passed."""
+    rows = rows_of(home, kind)
+    for row in rows:
+        if row.state == "passed" and row.path.exists():
+            return row.id
+    tried = f" (of {len(rows)}, the last is {rows[0].id}: {rows[0].state})" if rows else ""
+    raise UnknownId(f"there is no {kind} whose checks passed{tried}")
+
+
+def rows_of(home: Home, kind: str | None = None) -> list[Registered]:
+    """The registry, last materialized first; of one kind or of all."""
+    query = (
+        "SELECT a.*, count(c.name) AS checks, coalesce(sum(c.passed = 0 AND c.severity = 'ERROR'), 0) AS failed"
+        " FROM artifacts a LEFT JOIN artifact_checks c USING (kind, id) WHERE ?1 IS NULL OR a.kind = ?1"
+        " GROUP BY a.kind, a.id ORDER BY a.sequence DESC"
+    )
+    with catalog(home) as connection:
+        rows = connection.execute(query, (kind,)).fetchall()
+    return [
+        Registered(
+            row["kind"],
+            row["id"],
+            home.root / row["path"],
+            row["content"],
+            "failed" if row["failed"] else "passed" if row["checks"] else "unchecked",
+            row["registered_at"],
+            json.loads(row["facts"]),
+        )
+        for row in rows
+    ]
+
+
+def users_of(home: Home, kind: str, id: str) -> list[tuple[str, str]]:
+    """(kind, id) of every artifact made from this one, directly or through others, nearest first."""
+    with catalog(home) as connection:
+        found: dict[tuple[str, str], None] = {}
+        waiting = [(kind, id)]
+        while waiting:
+            query = "SELECT kind, id FROM artifact_inputs WHERE input_kind = ? AND input_id = ? ORDER BY kind, id"
+            direct = [(r["kind"], r["id"]) for r in connection.execute(query, waiting.pop(0))]
+            waiting.extend(key for key in direct if key not in found)
+            found.update(dict.fromkeys(direct))
+    return list(found)
+
+
+def relative(home: Home, path: Path) -> str:
+    """``path`` below the home, as the catalog stores it."""
+    try:
+        return path.resolve().relative_to(home.root.resolve()).as_posix()
+    except ValueError:
+        raise IntegrityError(f"{path} is not below the data home {home.root}") from None
+
+
+def plain(value: Any) -> Any:
+    """JSON values only: numpy scalars and arrays as Python's, paths as text, a float that is no number as null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def rebuild(home: Home) -> tuple[int, list[str]]:
+    """Registers every artifact found below the home, oldest first. Returns how many, and what could not be read and why."""
+    found: list[tuple[float, Manifest, Path, str]] = []
+    problems: list[str] = []
+    for path in home.archives.glob("*/*.zip"):
+        found.append((path.stat().st_mtime, archive_manifest(path.stem, path.name), path, path.stem))
+    released = (home.cards, home.plans, home.checkpoints, home.artifacts, home.submissions, home.tournaments)
+    for root in (home.staging, home.days, *released):
+        for file in root.rglob(MANIFEST):
+            try:
+                manifest = read_manifest(file.parent)
+            except IntegrityError as error:
+                problems.append(str(error))
+                continue
+            manifest = as_staged(manifest) if root == home.staging else manifest
+            record = file.with_name(RECORDED)
+            found.append(((record if record.is_file() else file).stat().st_mtime, manifest, file.parent, manifest.content))
+    with catalog(home) as connection, transaction(connection):
+        for _, manifest, path, content in sorted(found, key=lambda item: (item[0], str(item[2]))):
+            register_in(connection, home, manifest, path, content)
+            _restore_checks(connection, home, manifest.kind, manifest.id, content)
+    return len(found), problems
+
+
+def _restore_checks(connection: sqlite3.Connection, home: Home, kind: str, id: str, content: str) -> None:
+    path = _record_path(home, kind, id)
+    if path.is_file():
+        record = json.loads(path.read_text())
+        if record["content"] == content:
+            _insert_checks(connection, kind, id, tuple(Check(**check) for check in record["checks"]))
+
+
+def _insert_checks(connection: sqlite3.Connection, kind: str, id: str, checks: tuple[Check, ...]) -> None:
+    connection.execute("DELETE FROM artifact_checks WHERE kind = ? AND id = ?", (kind, id))
+    connection.executemany(
+        "INSERT INTO artifact_checks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(kind, id, c.name, int(c.passed), c.severity, c.message, canonical_json(c.facts), now()) for c in checks],
+    )
+
+
+def _row(connection: sqlite3.Connection, kind: str, id: str) -> sqlite3.Row:
+    row: sqlite3.Row | None = connection.execute("SELECT * FROM artifacts WHERE kind = ? AND id = ?", (kind, id)).fetchone()
+    if row is None:
+        raise UnknownId(f"there is no {kind} {id}")
+    return row
+
+
+def _record_path(home: Home, kind: str, id: str) -> Path:
+    return home.root / "checks" / kind / f"{id}.json"

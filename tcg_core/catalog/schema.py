@@ -1,0 +1,190 @@
+"""Tables of the catalog, as numbered migrations that are never edited once released: a change is a new number.
+
+All paths are relative to the data home, so that a home can be moved. A *day* is what its archive says: all rows of a
+day are replaced when its archive is. Episode ids may recur on another day with the same content.
+"""
+
+from dataclasses import dataclass
+
+DATASET_STATES = ("staged", "validated", "superseded", "failed", "damaged", "stale", "excluded")
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One step from version ``number - 1`` to ``number``."""
+
+    number: int
+    name: str
+    statements: tuple[str, ...]
+
+
+_DAY = "day TEXT NOT NULL CHECK (length(day) = 10 AND date(day) IS day)"
+_SHA = "CHECK (length({0}) = 64)"
+
+_DAYS = Migration(
+    1,
+    "days and their episodes",
+    (
+        f"""CREATE TABLE days (
+            {_DAY},
+            archive_sha256 TEXT NOT NULL {_SHA.format("archive_sha256")},
+            archive_path TEXT NOT NULL,
+            archive_bytes INTEGER NOT NULL CHECK (archive_bytes > 0),
+            members INTEGER NOT NULL CHECK (members > 0),
+            directory_digest TEXT NOT NULL,
+            attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+            taken_at TEXT NOT NULL,
+            cataloged_at TEXT,
+            PRIMARY KEY (day)
+        ) STRICT, WITHOUT ROWID""",
+        f"""CREATE TABLE datasets (
+            dataset_id TEXT NOT NULL CHECK (length(dataset_id) = 16),
+            {_DAY} REFERENCES days (day),
+            state TEXT NOT NULL CHECK (state IN {DATASET_STATES}),
+            reason TEXT,
+            path TEXT NOT NULL,
+            sha256 TEXT NOT NULL {_SHA.format("sha256")},
+            bytes INTEGER NOT NULL CHECK (bytes > 0),
+            rows INTEGER NOT NULL CHECK (rows >= 0),
+            episodes INTEGER NOT NULL CHECK (episodes >= 0),
+            row_groups INTEGER NOT NULL CHECK (row_groups >= 0),
+            generations TEXT NOT NULL,
+            schema_digest TEXT NOT NULL,
+            code TEXT NOT NULL,
+            archive_sha256 TEXT NOT NULL {_SHA.format("archive_sha256")},
+            created_at TEXT NOT NULL,
+            changed_at TEXT NOT NULL,
+            PRIMARY KEY (day, dataset_id),
+            CHECK (state NOT IN ('failed', 'damaged', 'excluded') OR reason IS NOT NULL)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX datasets_one_validated ON datasets (day) WHERE state = 'validated'",
+        """CREATE TABLE decks (
+            deck_hash TEXT NOT NULL CHECK (length(deck_hash) = 64),
+            cards TEXT NOT NULL CHECK (json_valid(cards)),
+            PRIMARY KEY (deck_hash)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE agents (
+            agent_id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE
+        ) STRICT""",
+        f"""CREATE TABLE episodes (
+            {_DAY} REFERENCES days (day) ON DELETE CASCADE,
+            member TEXT NOT NULL,
+            episode_id INTEGER CHECK (episode_id >= 0),
+            status TEXT NOT NULL CHECK (status IN ('rows', 'excluded', 'quarantined')),
+            reason TEXT,
+            detail TEXT,
+            content_hash TEXT {_SHA.format("content_hash")},
+            generation TEXT,
+            module_version TEXT,
+            best_of INTEGER CHECK (best_of IN (1, 3)),
+            decisions INTEGER NOT NULL CHECK (decisions >= 0),
+            rows INTEGER NOT NULL CHECK (rows >= 0),
+            caveats TEXT NOT NULL CHECK (json_valid(caveats)),
+            PRIMARY KEY (day, member),
+            UNIQUE (day, episode_id),
+            CHECK (status = 'rows' OR reason IS NOT NULL),
+            CHECK (status = 'quarantined' OR (episode_id IS NOT NULL AND content_hash IS NOT NULL AND generation IS NOT NULL)),
+            CHECK ((status = 'rows') = (rows > 0))
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX episodes_by_id ON episodes (episode_id)",
+        "CREATE INDEX episodes_by_content ON episodes (content_hash)",
+        """CREATE TABLE games (
+            day TEXT NOT NULL,
+            episode_id INTEGER NOT NULL,
+            game INTEGER NOT NULL CHECK (game >= 0),
+            outcome INTEGER CHECK (outcome IN (-1, 0, 1)),
+            reason INTEGER,
+            excluded TEXT,
+            first_player INTEGER CHECK (first_player IN (0, 1)),
+            prizes0 INTEGER CHECK (prizes0 BETWEEN 0 AND 6),
+            prizes1 INTEGER CHECK (prizes1 BETWEEN 0 AND 6),
+            decisions INTEGER NOT NULL CHECK (decisions >= 0),
+            rows INTEGER NOT NULL CHECK (rows >= 0),
+            PRIMARY KEY (day, episode_id, game),
+            FOREIGN KEY (day, episode_id) REFERENCES episodes (day, episode_id) ON DELETE CASCADE,
+            CHECK (excluded IS NULL OR rows = 0)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE participants (
+            day TEXT NOT NULL,
+            episode_id INTEGER NOT NULL,
+            side INTEGER NOT NULL CHECK (side IN (0, 1)),
+            agent_id INTEGER NOT NULL REFERENCES agents (agent_id),
+            deck_hash TEXT NOT NULL REFERENCES decks (deck_hash),
+            PRIMARY KEY (day, episode_id, side),
+            FOREIGN KEY (day, episode_id) REFERENCES episodes (day, episode_id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX participants_by_agent ON participants (agent_id)",
+        "CREATE INDEX participants_by_deck ON participants (deck_hash)",
+        # Ids that more than one day holds; kept beside the episodes so that selecting does not scan them all.
+        f"""CREATE TABLE shared_episodes (
+            episode_id INTEGER NOT NULL,
+            {_DAY} REFERENCES days (day) ON DELETE CASCADE,
+            PRIMARY KEY (episode_id, day)
+        ) STRICT, WITHOUT ROWID""",
+        f"""CREATE TABLE agent_elo_daily (
+            agent_id INTEGER NOT NULL REFERENCES agents (agent_id),
+            {_DAY},
+            source TEXT NOT NULL CHECK (source IN ('remote', 'replay')),
+            elo REAL NOT NULL,
+            games INTEGER NOT NULL CHECK (games >= 0),
+            wins INTEGER NOT NULL CHECK (wins >= 0),
+            losses INTEGER NOT NULL CHECK (losses >= 0),
+            draws INTEGER NOT NULL CHECK (draws >= 0),
+            PRIMARY KEY (day, source, agent_id)
+        ) STRICT, WITHOUT ROWID""",
+    ),
+)
+
+_REGISTRY = Migration(
+    2,
+    "registry of artifacts and verified files",
+    (
+        f"""CREATE TABLE artifacts (
+            kind TEXT NOT NULL,
+            id TEXT NOT NULL,
+            path TEXT NOT NULL,
+            content TEXT NOT NULL {_SHA.format("content")},
+            code TEXT NOT NULL,
+            config TEXT NOT NULL CHECK (json_valid(config)),
+            facts TEXT NOT NULL CHECK (json_valid(facts)),
+            sequence INTEGER NOT NULL UNIQUE,
+            registered_at TEXT NOT NULL,
+            PRIMARY KEY (kind, id)
+        ) STRICT, WITHOUT ROWID""",
+        f"""CREATE TABLE artifact_inputs (
+            kind TEXT NOT NULL,
+            id TEXT NOT NULL,
+            position INTEGER NOT NULL CHECK (position >= 0),
+            input_kind TEXT NOT NULL,
+            input_id TEXT NOT NULL,
+            input_sha256 TEXT NOT NULL {_SHA.format("input_sha256")},
+            PRIMARY KEY (kind, id, position),
+            FOREIGN KEY (kind, id) REFERENCES artifacts (kind, id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX artifact_inputs_back ON artifact_inputs (input_kind, input_id)",
+        """CREATE TABLE artifact_checks (
+            kind TEXT NOT NULL,
+            id TEXT NOT NULL,
+            name TEXT NOT NULL,
+            passed INTEGER NOT NULL CHECK (passed IN (0, 1)),
+            severity TEXT NOT NULL CHECK (severity IN ('ERROR', 'WARN')),
+            message TEXT NOT NULL,
+            facts TEXT NOT NULL CHECK (json_valid(facts)),
+            checked_at TEXT NOT NULL,
+            PRIMARY KEY (kind, id, name),
+            FOREIGN KEY (kind, id) REFERENCES artifacts (kind, id) ON DELETE CASCADE
+        ) STRICT, WITHOUT ROWID""",
+        f"""CREATE TABLE verified_files (
+            path TEXT NOT NULL,
+            bytes INTEGER NOT NULL,
+            mtime_ns INTEGER NOT NULL,
+            inode INTEGER NOT NULL,
+            sha256 TEXT NOT NULL {_SHA.format("sha256")},
+            PRIMARY KEY (path)
+        ) STRICT, WITHOUT ROWID""",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY)
+VERSION = MIGRATIONS[-1].number

@@ -1,0 +1,220 @@
+"""Which validated days a training run reads, and which of their episodes: one function for command line, assets, notebook.
+
+Order of the filters: state, generation, days, top_elo, episodes that an earlier selected day holds already,
+max_rows_per_day, max_rows. Caps keep whole episodes in order of hash(seed, episode id), so a larger cap is a superset.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tcg_core.catalog.connection import home_of
+from tcg_core.catalog.errors import SelectionEmpty
+from tcg_core.catalog.files import require_file
+from tcg_core.catalog.ratings import top_agents
+from tcg_core.errors import UnknownId
+from tcg_core.home import parse_day
+from tcg_core.recipe import SPLIT_SEED, Selection
+
+ROWS_FILE = "rows.parquet"
+
+
+@dataclass(frozen=True)
+class SelectedDay:
+    """One validated day. ``path`` is its rows.parquet, ``sha256`` that file's; rows and episodes count what is kept.
+
+    ``kept``: episode ids to read, ascending; None for all of the file. ``repeated``: episodes left to an earlier day.
+    """
+
+    day: str
+    path: Path
+    sha256: str
+    rows: int
+    episodes: int
+    generation: str
+    row_groups: int
+    dataset_id: str
+    schema_digest: str
+    kept: tuple[int, ...] | None = None
+    repeated: int = 0
+
+
+@dataclass(frozen=True)
+class _Episode:
+    episode_id: int
+    rows: int
+
+
+def select_days(
+    connection: sqlite3.Connection,
+    selection: Selection,
+    generations: Sequence[str] = (),
+    seed: int = SPLIT_SEED,
+    full: bool = False,
+) -> list[SelectedDay]:
+    """The selected days by date. ``generations``: only episodes of these engine generations (none: any).
+
+    Every file must exist with the size and time it was verified with (else it is hashed again); ``full`` hashes each at
+    least once in this process. Raises :class:`SelectionEmpty` naming the filter that left nothing, :class:`UnknownId`
+    naming a day asked for that is not validated, :class:`DatasetChanged` naming a file.
+    """
+    days = _validated(connection)
+    if not days:
+        raise SelectionEmpty("selection: there is no validated day; take and build one first")
+    if selection.days:
+        days = _named(connection, days, selection.days)
+    if generations:
+        days = [day for day in days if set(day.generation.split("+")) & set(generations)]
+        _need(days, f"generations {', '.join(generations)}")
+    if selection.last_n_days:
+        days = days[-selection.last_n_days :]
+    kept: dict[str, list[_Episode]] = {}
+    mixed = [day.day for day in days if generations and not set(day.generation.split("+")) <= set(generations)]
+    for name in mixed:
+        kept[name] = _episodes(connection, name, generations)
+    if selection.top_elo:
+        for day in days:
+            names = top_agents(connection, day.day, selection.top_elo)
+            kept[day.day] = _of_agents(connection, day.day, _kept(connection, day, kept, generations), names)
+        _need([day for day in days if kept[day.day]], f"top_elo {selection.top_elo}")
+    days = _without_repeats(connection, days, kept, generations)
+    if selection.max_rows_per_day:
+        for day in days:
+            kept[day.day] = _cap(_kept(connection, day, kept, generations), selection.max_rows_per_day, seed)
+        _need([day for day in days if kept[day.day]], f"max_rows_per_day {selection.max_rows_per_day}")
+    if selection.max_rows:
+        _share(connection, days, kept, generations, selection.max_rows, seed)
+        _need([day for day in days if kept[day.day]], f"max_rows {selection.max_rows}")
+    result = [_narrow(day, kept[day.day]) if day.day in kept else day for day in days]
+    result = [day for day in result if day.rows]
+    _need(result, "empty days")
+    _require_files(connection, result, full)
+    return result
+
+
+def episode_contents(connection: sqlite3.Connection, day: str) -> dict[int, str]:
+    """Content hash of each episode of the day that has rows, by episode id: what the validation split is decided by."""
+    query = "SELECT episode_id, content_hash FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
+    return {row["episode_id"]: row["content_hash"] for row in connection.execute(query, (day,))}
+
+
+def episode_order(seed: int, episode_id: int) -> bytes:
+    """The key by which caps keep episodes: SHA-256 of seed and id."""
+    return hashlib.sha256(f"{seed}:{episode_id}".encode()).digest()
+
+
+def _validated(connection: sqlite3.Connection) -> list[SelectedDay]:
+    root = home_of(connection).root
+    query = "SELECT * FROM datasets WHERE state = 'validated' ORDER BY day"
+    return [
+        SelectedDay(
+            r["day"],
+            root / r["path"] / ROWS_FILE,
+            r["sha256"],
+            r["rows"],
+            r["episodes"],
+            r["generations"],
+            r["row_groups"],
+            r["dataset_id"],
+            r["schema_digest"],
+        )
+        for r in connection.execute(query)
+    ]
+
+
+def _named(connection: sqlite3.Connection, days: list[SelectedDay], names: Iterable[str]) -> list[SelectedDay]:
+    by_name = {day.day: day for day in days}
+    for name in names:
+        if parse_day(name) not in by_name:
+            query = "SELECT state FROM datasets WHERE day = ? ORDER BY changed_at"
+            states = [r["state"] for r in connection.execute(query, (name,))]
+            raise UnknownId(f"day {name} is not validated: " + (f"it is {states[-1]}" if states else "it was never built"))
+    return [by_name[name] for name in sorted(set(names))]
+
+
+def _need(days: Sequence[SelectedDay], what: str) -> None:
+    if not days:
+        raise SelectionEmpty(f"selection: {what} leaves no rows")
+
+
+def _episodes(connection: sqlite3.Connection, day: str, generations: Sequence[str]) -> list[_Episode]:
+    query = "SELECT episode_id, rows, generation FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
+    found = connection.execute(query, (day,))
+    return [_Episode(r["episode_id"], r["rows"]) for r in found if not generations or r["generation"] in generations]
+
+
+def _kept(
+    connection: sqlite3.Connection, day: SelectedDay, kept: dict[str, list[_Episode]], generations: Sequence[str]
+) -> list[_Episode]:
+    return kept[day.day] if day.day in kept else _episodes(connection, day.day, generations)
+
+
+def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[_Episode], names: set[str]) -> list[_Episode]:
+    query = "SELECT p.episode_id, a.name FROM participants p JOIN agents a USING (agent_id) WHERE p.day = ?"
+    outside = {r["episode_id"] for r in connection.execute(query, (day,)) if r["name"] not in names}
+    return [episode for episode in episodes if episode.episode_id not in outside]
+
+
+def _without_repeats(
+    connection: sqlite3.Connection, days: list[SelectedDay], kept: dict[str, list[_Episode]], generations: Sequence[str]
+) -> list[SelectedDay]:
+    shared: dict[str, set[int]] = {}
+    query = (
+        "SELECT s.day, s.episode_id FROM shared_episodes s JOIN episodes e ON e.day = s.day AND e.episode_id = s.episode_id"
+        " WHERE e.status = 'rows'"
+    )
+    for row in connection.execute(query):
+        shared.setdefault(row["day"], set()).add(row["episode_id"])
+    seen: set[int] = set()
+    result = []
+    for day in days:
+        again = shared.get(day.day, set()) & seen
+        seen |= shared.get(day.day, set())
+        if again:
+            kept[day.day] = [e for e in _kept(connection, day, kept, generations) if e.episode_id not in again]
+        result.append(replace(day, repeated=len(again)))
+    return result
+
+
+def _cap(episodes: list[_Episode], rows: int, seed: int) -> list[_Episode]:
+    chosen, total = [], 0
+    for episode in sorted(episodes, key=lambda e: episode_order(seed, e.episode_id)):
+        total += episode.rows
+        if total > rows:
+            break
+        chosen.append(episode)
+    return chosen
+
+
+def _share(
+    connection: sqlite3.Connection,
+    days: list[SelectedDay],
+    kept: dict[str, list[_Episode]],
+    generations: Sequence[str],
+    rows: int,
+    seed: int,
+) -> None:
+    held = {day.day: _kept(connection, day, kept, generations) for day in days}
+    sizes = {name: sum(episode.rows for episode in episodes) for name, episodes in held.items()}
+    total = sum(sizes.values())
+    if total > rows:
+        for name, episodes in held.items():
+            kept[name] = _cap(episodes, rows * sizes[name] // total, seed)
+
+
+def _narrow(day: SelectedDay, episodes: list[_Episode]) -> SelectedDay:
+    ids = tuple(sorted(episode.episode_id for episode in episodes))
+    if len(ids) == day.episodes:
+        return day
+    return replace(day, kept=ids, episodes=len(ids), rows=sum(episode.rows for episode in episodes))
+
+
+def _require_files(connection: sqlite3.Connection, days: Sequence[SelectedDay], full: bool) -> None:
+    root = home_of(connection).root
+    query = "SELECT day, bytes FROM datasets WHERE state = 'validated'"
+    sizes = {r["day"]: r["bytes"] for r in connection.execute(query)}
+    for day in days:
+        relative = day.path.relative_to(root).as_posix()
+        require_file(connection, day.path, relative, day.sha256, sizes[day.day], f"day {day.day}", full)

@@ -1,0 +1,64 @@
+"""Days made by hand, for tests of the catalog alone."""
+
+from pathlib import Path
+
+from tcg_core.atomic import sha256_bytes
+from tcg_core.catalog.connection import catalog, transaction
+from tcg_core.catalog.datasets import stage, validate
+from tcg_core.catalog.days import record_archive, record_episodes
+from tcg_core.catalog.files import remember
+from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Seat
+from tcg_core.home import Home
+
+DECK = sha256_bytes(b"deck")
+
+
+def episode(
+    episode_id: int, rows: int = 10, content: str = "", generation: str = "v1", names: tuple[str, str] = ("a", "b")
+) -> EpisodeRecord:
+    """One game of ``rows`` rows that seat 0 won."""
+    return EpisodeRecord(
+        member=f"{episode_id}.json",
+        episode_id=episode_id,
+        status="rows",
+        content_hash=sha256_bytes((content or str(episode_id)).encode()),
+        generation=generation,
+        module_version="1.32.7",
+        best_of=1,
+        seats=(Seat(names[0], DECK), Seat(names[1], DECK)),
+        games=(GameRecord(0, 1, 1, None, 0, (0, 3), rows, rows),),
+    )
+
+
+def add_day(home: Home, day: str, episodes: list[EpisodeRecord], archive: str = "zip", validated: bool = True) -> Path:
+    """A day with these episodes and a file that stands for its rows."""
+    sha = sha256_bytes(f"{day}{archive}".encode())
+    dataset_id = sha256_bytes(f"{sha}{len(episodes)}".encode())[:16]
+    data = f"{day} {archive} {len(episodes)}".encode()
+    relative = f"days/{day}/{sha256_bytes(data)[:12]}"
+    path = home.root / relative / "rows.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    generations = tuple(sorted({e.generation for e in episodes if e.generation}))
+    record = DatasetRecord(
+        dataset_id,
+        day,
+        relative,
+        sha256_bytes(data),
+        len(data),
+        sum(e.rows for e in episodes),
+        len(episodes),
+        1,
+        generations,
+        "s",
+        "c",
+        sha,
+    )
+    with catalog(home) as connection, transaction(connection):
+        record_archive(connection, day, sha, f"archives/{day}/{sha}.zip", 100, max(1, len(episodes)), "d")
+        record_episodes(connection, day, episodes, {DECK: [1] * 60})
+        stage(connection, record)
+        if validated:
+            validate(connection, day, dataset_id, relative)
+            remember(connection, path, f"{relative}/rows.parquet", record.sha256)
+    return path
