@@ -1,0 +1,73 @@
+"""Stage ``work_plan``: selects rows, plans the whole run, stores the plan as data and checks what was stored."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tcg_core.atomic import publishing, write_json
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.home import Home
+from tcg_core.plan.assemble import assemble
+from tcg_core.plan.checks import check_plan
+from tcg_core.plan.errors import PlanError
+from tcg_core.plan.facts import plot, summarize
+from tcg_core.plan.load import load_plan
+from tcg_core.plan.source import Selected, select
+from tcg_core.plan.tables import write_tables
+from tcg_core.provenance import Input, Manifest, artifact_id, code_identity, hash_files, read_manifest, versions, write_manifest
+from tcg_core.recipe import Recipe
+from tcg_core.settings import to_dict
+
+KIND, CARDS_KIND = "work_plan", "card_features"
+SUMMARY, PLOT = "summary.json", "microbatches.png"
+_LIBRARIES = ("numpy", "pyarrow")
+#: The plan's id names the training run, so it covers the code of both: an edit of the trainer is another run.
+_CODE = ("tcg_core.plan.build", "tcg_core.train.run")
+
+
+def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built:
+    """Builds, stores, registers and checks the plan of ``recipe``; the same inputs, recipe and code name the same plan.
+
+    cards_id: the card tables of the run, the latest whose checks passed if None. Raises :class:`PlanError` and what the
+    selection raises.
+    """
+    cards = cards_id or registry.latest_passed(home, CARDS_KIND)
+    cards_manifest = read_manifest(registry.require_passed(home, CARDS_KIND, cards))
+    selected = select(home, recipe)
+    inputs = (*(Input("parquet_day", day.dataset_id, day.content) for day in selected.days), cards_manifest.as_input())
+    config: dict[str, Any] = {"recipe": to_dict(recipe), "episodes": selected.digest}
+    code = code_identity(*_CODE, libraries=_LIBRARIES)
+    identity = artifact_id(KIND, inputs, config, code)
+    directory = home.plans / identity
+    reused = directory.exists()
+    if not reused:
+        _write(directory, identity, recipe, cards, selected, inputs, config, code)
+    plan = load_plan(home, identity)
+    checks = check_plan(plan, selected.rows)
+    registry.register(home, read_manifest(directory), directory)
+    registry.record_checks(home, KIND, identity, checks)
+    return Built(KIND, identity, directory, reused, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
+
+
+def _write(
+    directory: Path, identity: str, recipe: Recipe, cards: str, selected: Selected, inputs: tuple[Input, ...], config: dict[str, Any], code: str
+) -> None:
+    made = assemble(selected.rows, recipe)
+    if made.chunks.decision_rows.max() > 32767:
+        raise PlanError(f"a decision has {made.chunks.decision_rows.max()} rows, more than the plan's tables hold (32767)")
+    facts = summarize(made, recipe)
+    with publishing(directory) as temporary:
+        write_tables(temporary, made.lanes, made.chunks, made.orders)
+        plot(temporary / PLOT, made, recipe)
+        summary = {
+            "recipe": to_dict(recipe),
+            "cards": cards,
+            "days": [asdict(day) for day in selected.days],
+            "episodes": selected.digest,
+            "facts": facts,
+        }
+        write_json(temporary / SUMMARY, summary)
+        files = hash_files(temporary)
+        write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts))
+

@@ -1,0 +1,7 @@
+"""What the plan refuses."""
+
+from tcg_core.errors import TcgError
+
+
+class PlanError(TcgError):
+    """Rows or a budget from which no work plan follows; the message names lane, day or setting, and the remedy."""
