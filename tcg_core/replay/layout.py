@@ -1,0 +1,107 @@
+"""The outer layout of a replay file, decoded in one pass that leaves observations and frames as raw bytes."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from tcg_core.replay.structs import Observation
+
+
+class Entry(msgspec.Struct, gc=False):
+    """One seat of one step; only an ACTIVE seat's observation is fresh, so it is decoded on demand."""
+
+    status: str
+    observation: Raw
+    action: Any = None
+    visualize: Raw | UnsetType = UNSET
+
+
+class Replay(msgspec.Struct, gc=False):
+    """The replay as Kaggle publishes it, or a wrapper around it in ``replay``."""
+
+    steps: list[tuple[Entry, Entry]] | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    module_version: str | None = None
+    configuration: dict[str, Any] = msgspec.field(default_factory=dict)
+    rewards: list[int | float | None] | UnsetType = UNSET
+    statuses: list[str] | UnsetType = UNSET
+    info: dict[str, Any] = msgspec.field(default_factory=dict)
+    visualize: Raw | UnsetType = UNSET
+    replay: Raw | UnsetType = UNSET
+
+
+class _Holder(msgspec.Struct, gc=False):
+    visualize: Raw | UnsetType = UNSET
+
+
+class _Player(msgspec.Struct, gc=False):
+    prize: list[Raw]
+
+
+class _Table(msgspec.Struct, gc=False):
+    players: tuple[_Player, _Player]
+
+
+class _FrameLog(msgspec.Struct, gc=False):
+    type: str | int
+    result: int | None = None
+    reason: int | None = None
+
+
+class Frame(msgspec.Struct, gc=False):
+    """A full-information frame: nothing is read from it but the RESULT log and the two prize counts."""
+
+    logs: list[_FrameLog]
+    current: _Table
+
+
+class _Round(msgspec.Struct, gc=False):
+    round: int | None = None
+
+
+class Outline(msgspec.Struct, gc=False):
+    """Just enough of an observation to tell which game it belongs to."""
+
+    current: _Round | None = None
+
+
+decode_replay = msgspec.json.Decoder(Replay).decode
+decode_observation = msgspec.json.Decoder(Observation).decode
+decode_outline = msgspec.json.Decoder(Outline).decode
+_decode_holder = msgspec.json.Decoder(_Holder).decode
+_decode_frames = msgspec.json.Decoder(list[Raw] | None).decode
+_decode_frame = msgspec.json.Decoder(Frame).decode
+# the one key that only a RESULT log carries: frames without these bytes need no decoding
+_REASON = b'"reason"'
+_RESULT = ("Result", "RESULT", 23)
+
+
+class Terminal(msgspec.Struct, frozen=True):
+    """The end of one game: engine result code, reason, prizes left of both seats."""
+
+    result: int
+    reason: int | None
+    prizes: tuple[int, int]
+
+
+def terminal_frames(replay: Replay, steps: list[tuple[Entry, Entry]]) -> list[Terminal] | None:
+    """The terminal frame of each game in order; None when the replay carries no frames. Frames lie at
+    ``steps[0][0].visualize``, in that seat's first observation, or at the top level."""
+    raw = steps[0][0].visualize
+    if raw is UNSET:
+        raw = _decode_holder(steps[0][0].observation).visualize
+    if raw is UNSET:
+        raw = replay.visualize
+    if raw is UNSET or _REASON not in bytes(raw):
+        return None if raw is UNSET or bytes(raw).strip() in (b"null", b"[]") else []
+    ends = []
+    for frame in _decode_frames(raw) or ():
+        if _REASON not in bytes(frame):
+            continue
+        read = _decode_frame(frame)
+        for log in read.logs:
+            if log.type in _RESULT and log.result is not None:
+                first, second = read.current.players
+                ends.append(Terminal(log.result, log.reason, (len(first.prize), len(second.prize))))
+    return ends
