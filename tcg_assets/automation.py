@@ -6,14 +6,13 @@ from pathlib import Path
 
 import dagster as dg
 
-from tcg_core.errors import TcgError
-
 from tcg_assets.attempts import next_attempt, tags_of
 from tcg_assets.inbox import Arrival, look
 from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
+from tcg_core.errors import TcgError
 
 NIGHTLY_CRON = "0 3 * * *"
 NIGHTLY_ZONE = "UTC"

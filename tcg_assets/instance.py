@@ -12,11 +12,10 @@ import dagster as dg
 import yaml
 from dagster._core.instance.ref import InstanceRef
 
+from tcg_assets.assets.wiring import CHAIN_POOL
 from tcg_core.atomic import write_bytes
 from tcg_core.errors import HomeError
 from tcg_core.home import Home
-
-from tcg_assets.assets.wiring import CHAIN_POOL
 
 TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
 _HEADER = "# Written from the project's dagster.yaml by tcg_assets/instance.py: edit that one.\n"
@@ -27,8 +26,8 @@ _UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_lo
 def write_home(home: Home) -> Path:
     """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limit, returns the DAGSTER_HOME.
 
-    For the project's own `data/` it names the very files that the template names. Raises :class:`HomeError` when the
-    directory cannot be written.
+    For the project's own `data/` these are the very files that the template names from the project's root. Raises
+    :class:`HomeError` when the directory cannot be written.
     """
     config = configuration(home)
     try:

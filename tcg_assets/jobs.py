@@ -2,8 +2,6 @@
 
 import dagster as dg
 
-from tcg_assets.partitions import days
-
 #: Seconds after which run monitoring ends a run; the trainer leaves `latest` behind and the next run goes on from it.
 NIGHT_SECONDS = 24 * 3600
 DAY_SECONDS = 6 * 3600
@@ -14,7 +12,6 @@ CHAIN_ASSETS = ("card_features", "work_plan", "mlx_checkpoint", "torch_artifact"
 ingest_day = dg.define_asset_job(
     "ingest_day",
     selection=dg.AssetSelection.assets(*DAY_ASSETS),
-    partitions_def=days,
     description="One day: take its archive, build it, check it, promote it.",
     tags={"dagster/max_runtime": str(DAY_SECONDS)},
 )

@@ -6,14 +6,13 @@ from typing import Any
 
 import dagster as dg
 
-from tcg_core.home import Home, parse_day
-from tcg_core.recipe import Recipe
-from tcg_core.settings import to_dict
-
 from tcg_assets.current import why_current
 from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
+from tcg_core.home import Home, parse_day
+from tcg_core.recipe import Recipe
+from tcg_core.settings import to_dict
 
 #: The tag by which the UI files a run under this code location.
 _LOCATION = {".dagster/repository": "__repository__@tcg_assets"}

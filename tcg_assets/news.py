@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
+from tcg_assets.code import code_version
+from tcg_assets.jobs import CHAIN_ASSETS
 from tcg_core.atomic import sha256_json
 from tcg_core.home import Home
 from tcg_core.recipe import Recipe, Selection
 from tcg_core.settings import to_dict
-
-from tcg_assets.code import code_version
-from tcg_assets.jobs import CHAIN_ASSETS
 
 DIGEST_TAG = "tcg/training_digest"
 
@@ -26,15 +25,12 @@ def news(home: Home, recipe: Recipe | None = None) -> News:
 
     Raises what the selection raises when no day is validated.
     """
-    from tcg_core.catalog.connection import connect
+    from tcg_core.catalog.connection import catalog
     from tcg_core.catalog.selection import select_days
 
     recipe = recipe or Recipe(selection=Selection(all_days=True))
-    connection = connect(home)
-    try:
-        selected = select_days(connection, recipe.selection)
-    finally:
-        connection.close()
+    with catalog(home) as connection:
+        selected = select_days(connection, recipe.selection, recipe.generations)
     digest = sha256_json(
         {
             "days": [[day.day, day.sha256] for day in selected],

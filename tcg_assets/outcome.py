@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from tcg_assets.checks import severity_of
+from tcg_assets.metadata import data_version, describe, fact_value
 from tcg_core.built import Built
 from tcg_core.checks import Check
 from tcg_core.errors import TcgError
-
-from tcg_assets.checks import severity_of
-from tcg_assets.metadata import data_version, describe, fact_value
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
 """After a kill: runs that Dagster still believes alive, pool slots they hold, temporaries they left."""
 
-import os
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
+import psutil
 
 from tcg_core.atomic import sweep
 from tcg_core.home import Home
@@ -19,6 +18,8 @@ _ALIVE = [
 ]
 #: Seconds that a run without any known process is left alone: it may just be starting.
 _SETTLING = 60.0
+#: Seconds by which the clocks of the kernel and of the event log may differ.
+_CLOCK_SLACK = 5.0
 
 
 @dataclass(frozen=True)
@@ -87,20 +88,7 @@ def _process_of(instance: dg.DagsterInstance, run_id: str) -> tuple[int, float] 
 def _lives(pid: int, since: float) -> bool:
     """True if ``pid`` lives and is not a later process that was given the same number."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        process = psutil.Process(pid)
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= since + _CLOCK_SLACK)
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        return False  # another user's process: never one of ours
-    age = _age(pid)
-    return age is not None and time.time() - age < since + 5.0
-
-
-def _age(pid: int) -> float | None:
-    """Seconds since a process started; None if it is gone or a zombie. `ps` is the same on Linux and macOS."""
-    shown = subprocess.run(["ps", "-o", "stat=,etime=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout.split()
-    if len(shown) != 2 or shown[0].startswith("Z"):
-        return None
-    days, _, clock = shown[1].rpartition("-")
-    parts = [int(part) for part in clock.split(":")]
-    return float(int(days or 0) * 86400 + sum(part * 60**place for place, part in enumerate(reversed(parts))))

@@ -1,25 +1,42 @@
-"""`tcg ui`: webserver and daemon on the data home's Dagster history, bound to the loopback interface."""
+"""`python -m tcg_assets.serve`: the Dagster UI and its daemon on one data home, bound to the loopback interface."""
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
-from tcg_assets.instance import write_home
+from tcg_core.errors import TcgError
 from tcg_core.home import VARIABLE, Home
 
+from tcg_assets.instance import TEMPLATE, write_home
 
-def main() -> None:
-    """Writes the Dagster home and becomes `dagster dev`."""
-    parser = argparse.ArgumentParser(description=__doc__)
+
+def command(port: int) -> list[str]:
+    """The command line of the server, to be started in the project's root."""
+    dev = ["-m", "dagster", "dev", "-w", str(TEMPLATE.parent / "workspace.yaml"), "--host", "127.0.0.1", "--port", str(port)]
+    # The subcommand's own notice that another spelling is coming says nothing to a user of this one.
+    return [sys.executable, "-W", "ignore::FutureWarning", *dev]
+
+
+def environment(home: Home) -> dict[str, str]:
+    """The environment of the server: its data home and its DAGSTER_HOME, which is written if need be."""
+    return {VARIABLE: str(home.root), "DAGSTER_HOME": str(write_home(home)), "DAGSTER_DISABLE_TELEMETRY": "1"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Becomes the server; returns only when it refuses."""
+    parser = argparse.ArgumentParser(prog="python -m tcg_assets.serve", description="Serve the Dagster UI on the data home.")
     parser.add_argument("--port", type=int, default=3000)
-    port = parser.parse_args().port
-    home = Home.resolve().prepare()
-    os.environ["DAGSTER_HOME"] = str(write_home(home))
-    os.environ[VARIABLE] = str(home.root)
-    print(f"Dagster UI: http://127.0.0.1:{port}  (data home {home.root}; stop with Ctrl-C)", flush=True)
-    command = ["-m", "dagster", "dev", "-m", "tcg_assets.definitions", "-h", "127.0.0.1", "-p", str(port)]
-    os.execv(sys.executable, [sys.executable, *command])
+    options = parser.parse_args(arguments)
+    try:
+        home = Home.resolve().prepare()
+        os.environ.update(environment(home))
+    except TcgError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    os.chdir(TEMPLATE.parent)
+    os.execv(sys.executable, command(options.port))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,10 +16,9 @@ from typing import Any
 
 import dagster_pipes
 
+from tcg_assets.wire import said_built, said_refused
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
-
-from tcg_assets.wire import said_built, said_refused
 
 ORPHANED = 75
 
@@ -27,7 +26,7 @@ ORPHANED = 75
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains one plan; returns the exit status."""
     options = _parse(arguments)
-    if not dagster_pipes.is_dagster_pipes_process():
+    if not dagster_pipes.PipesEnvVarParamsLoader().is_dagster_pipes_process():
         return _train(options, lambda message: print(json.dumps(message)), refused_status=2)
     exit_with_parent()
     with dagster_pipes.open_dagster_pipes() as pipes:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from tcg_core.checks import Check
-
 from tcg_assets.assets.wiring import day_spec, described
 from tcg_assets.checks import specs
 from tcg_assets.outcome import materialized, run_stage
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
+from tcg_core.checks import Check
 
 ROWS = "rows.parquet"
 _OF_CATALOG = "catalog_"

@@ -1,0 +1,98 @@
+"""Stages that build next to nothing but do register, so that the wiring is tested alone and with the real registry."""
+
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tcg_assets.checks import severity_of
+from tcg_core.atomic import publishing
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.checks import Check
+from tcg_core.home import Home
+from tcg_core.provenance import Manifest, hash_files, read_manifest, write_manifest
+
+#: Smallest PNG: one transparent pixel.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
+)
+
+
+def fake_built(home: Home, kind: str, id: str, root: Path, checks: tuple[Check, ...], **facts: Any) -> Built:
+    """Publishes a directory with a file, a plot and a manifest, registers it with its checks."""
+    directory = root / id
+    reused = directory.exists()
+    if not reused:
+        import pyarrow as pa
+        import pyarrow.parquet as parquet
+
+        with publishing(directory) as temporary:
+            table = pa.table({"episode_id": pa.array([1, 2], pa.int64()), "y": pa.array([0, 1], pa.int16())})
+            for name in ("rows.parquet", "chunks.parquet", "games.parquet"):
+                parquet.write_table(table, temporary / name)
+            (temporary / "plot.png").write_bytes(PNG)
+            write_manifest(temporary, Manifest(kind, id, (), {}, "code", {}, hash_files(temporary), facts))
+    registry.register(home, read_manifest(directory), directory)
+    registry.record_checks(home, kind, id, checks)
+    return Built(kind, id, directory, reused, checks, facts, {"curve": directory / "plot.png"})
+
+
+def checks_for(*assets: str, failing: str = "") -> tuple[Check, ...]:
+    """The declared checks of ``assets``, all passed but ``failing``."""
+    return tuple(
+        Check(name, name != failing, f"{name} was looked at", severity)  # type: ignore[arg-type]  # declared severities
+        for asset in assets
+        for name, severity in severity_of(asset).items()
+    )
+
+
+class Stages:
+    """Fake stage modules; ``failing`` names a check that fails, ``calls`` lists what was called with what."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+        self.failing = ""
+        self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self._day("tcg_core.dataset.take", "take_archive", "day_archive", ("day_archive",), "archives")
+        self._day("tcg_core.dataset.build", "build_day", "staged_day", ("day_catalog", "staged_day"), "staging")
+        self._day("tcg_core.dataset.promote", "promote_day", "parquet_day", ("parquet_day",), "days")
+        self.install("tcg_core.engine.cards", load_cards=lambda generation: (), load_attacks=lambda generation: ())
+        self._stage("tcg_core.dataset.card_features", "card_features", "card_features", "card_features", "cards")
+        self._stage("tcg_core.plan.build", "build_plan", "work_plan", "work_plan", "plans")
+        self._stage("tcg_core.train.run", "train", "mlx_checkpoint", "checkpoint", "checkpoints")
+        self._stage("tcg_core.convert.artifact", "convert", "torch_artifact", "torch_artifact", "artifacts")
+        self._stage("tcg_core.submission.pack", "pack", "submission", "submission", "submissions")
+        self._stage("tcg_core.arena.tournament", "tournament", "tournament", "tournament", "tournaments")
+
+    def install(self, module: str, **members: Any) -> None:
+        """Puts a module in the place of a real one."""
+        fake = types.ModuleType(module)
+        fake.__dict__.update(members)
+        self._patch.setitem(sys.modules, module, fake)
+        package, _, name = module.rpartition(".")
+        self._patch.setattr(__import__(package, fromlist=["_"]), name, fake, raising=False)
+
+    def called(self, name: str) -> list[tuple[Any, ...]]:
+        """Arguments of the calls of one stage, the home left out."""
+        return [(*arguments[1:], *keywords.values()) for called, arguments, keywords in self.calls if called == name]
+
+    def _day(self, module: str, function: str, kind: str, assets: tuple[str, ...], root: str) -> None:
+        def stage(home: Home, day: str) -> Built:
+            self.calls.append((function, (home, day), {}))
+            return fake_built(home, kind, f"{kind}-{day}", home.root / root / day, checks_for(*assets, failing=self.failing), rows=2)
+
+        self.install(module, **{function: stage})
+
+    def _stage(self, module: str, function: str, asset: str, kind: str, root: str) -> None:
+        stage: Callable[..., Built]
+
+        def stage(home: Home, *arguments: Any, **keywords: Any) -> Built:
+            self.calls.append((function, (home, *arguments), keywords))
+            return fake_built(home, kind, f"{kind}-1", home.root / root, checks_for(asset, failing=self.failing), accuracy=0.5)
+
+        self.install(module, **{function: stage})
