@@ -77,10 +77,8 @@ def load(folder: str, main: str) -> Callable[..., Any]:
     code = compile(Path(path).read_text(encoding="utf-8"), path, "exec")
     names: dict[str, Any] = {}
     sys.path.append(folder)
-    try:
-        exec(code, names)
-    finally:
-        sys.path.remove(folder)
+    exec(code, names)
+    sys.path.pop()  # as Kaggle does: the last entry, whatever the agent did to the path meanwhile
     callables = [value for value in names.values() if callable(value)]
     if not callables:
         raise LookupError(f"{main} defines no callable")
@@ -90,9 +88,9 @@ def load(folder: str, main: str) -> Callable[..., Any]:
 def call(agent: Callable[..., Any], observation: Any, configuration: Any) -> Any:
     """Calls with as many of (observation, configuration) as the agent's code takes."""
     arguments = [observation, configuration]
-    code = getattr(agent, "__code__", None)
-    if hasattr(code, "co_argcount"):
-        arguments = arguments[: code.co_argcount]
+    count = getattr(getattr(agent, "__code__", None), "co_argcount", None)
+    if count is not None:
+        arguments = arguments[:count]
     return agent(*arguments)
 
 
@@ -147,7 +145,7 @@ class Served:
         started = time.perf_counter()
         self.folder = request["folder"]
         sys.path.extend(request["libraries"])
-        sys.meta_path.insert(0, Guard(self.folder, request["blocked"]))  # type: ignore[arg-type]  # a finder by duck type
+        sys.meta_path.insert(0, Guard(self.folder, request["blocked"]))
         limit(request["limits"])
         try:
             self.agent = load(self.folder, request["main"])

@@ -1,0 +1,1 @@
+"""What runs on Kaggle: standard library, numpy, torch, ``encode`` and the PyTorch side of ``model``; nothing else."""

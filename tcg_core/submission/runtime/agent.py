@@ -1,0 +1,167 @@
+"""The agent: answers every observation legally, by the policy wherever it can, and counts each time it could not."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tcg_core.submission.runtime.answers import Fallbacks, legal_default
+from tcg_core.submission.runtime.lane import Lane, Thought
+from tcg_core.submission.runtime.policy import Policy
+
+DECK = "deck.csv"
+VERSIONS = {1: "v1", 2: "v2"}
+
+
+def read_deck(folder: Path) -> list[int]:
+    """The 60 card ids of ``deck.csv``; raises ValueError for another number."""
+    ids = [int(line) for line in (folder / DECK).read_text().split()]
+    if len(ids) != 60:
+        raise ValueError(f"{DECK} holds {len(ids)} cards, expected 60")
+    return ids
+
+
+class PolicyAgent:
+    """A callable in Kaggle's protocol: ``agent(observation, configuration) -> list of option indexes, or the deck``.
+
+    It never raises on an observation: what goes wrong is answered with a legal default and counted (:meth:`summary`).
+    Several games may be played at once, each under its own name (:meth:`act_many`); seats are told apart by
+    ``yourIndex``, and a seat's state starts afresh at its first decision of a game.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.policy = Policy(self.folder)
+        self.deck = read_deck(self.folder)
+        self.fallbacks = Fallbacks()
+        self.decisions = 0
+        self.slowest = 0.0
+        self._lanes: dict[tuple[str, int], Lane] = {}
+
+    def __call__(self, obs: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> list[int]:
+        """One answer of the one game that is played."""
+        return self.act_many([("", obs)], config)[0]
+
+    def act_many(
+        self, asked: Sequence[tuple[str, Mapping[str, Any]]], config: Mapping[str, Any] | None = None
+    ) -> list[list[int]]:
+        """One answer for each (game, observation), the network being asked for all of them together."""
+        started = time.perf_counter()
+        answers: list[list[int] | None] = [None] * len(asked)
+        thoughts: dict[int, Thought] = {}
+        for place, (game, obs) in enumerate(asked):
+            if obs["select"] is None:
+                self.end(game)
+                answers[place] = list(self.deck)
+                continue
+            self.decisions += 1
+            try:
+                thought = self._begin(game, obs, config)
+            except Exception as error:  # an answer that is late or missing forfeits the game; a default does not
+                answers[place] = self._fallback(obs, error)
+            else:
+                if thought is None:
+                    answers[place] = legal_default(obs["select"])
+                else:
+                    thoughts[place] = thought
+        self._think(asked, thoughts, answers, started)
+        seconds = (time.perf_counter() - started) / max(1, len(asked))
+        self.slowest = max(self.slowest, seconds)
+        for thought in thoughts.values():
+            thought.lane.clock.spend(seconds)
+        return [answer if answer is not None else [] for answer in answers]
+
+    def end(self, game: str = "") -> None:
+        """Forgets both seats of a game."""
+        for seat in (0, 1):
+            self._lanes.pop((game, seat), None)
+
+    def summary(self) -> dict[str, Any]:
+        """Fallbacks (total, by reason, first of each), decisions, network rows, slowest decision in seconds."""
+        return {
+            "fallbacks": self.fallbacks.summary(),
+            "decisions": self.decisions,
+            "rows": self.policy.rows,
+            "slowest": self.slowest,
+        }
+
+    def _begin(self, game: str, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> Thought | None:
+        """The decision's thought; None (counted) where the clock or the engine generation forbids one."""
+        key = (game, int(obs["current"]["yourIndex"]))
+        lane = self._lanes.get(key)
+        if lane is None or not lane.continues(obs):
+            generation = self._generation(obs, config)
+            lane = self._lanes[key] = Lane(self.deck, self.policy.initial_memory(), obs, generation)
+        if lane.generation not in self.policy.generations:
+            self.fallbacks.count(
+                "generation", f"the engine is {lane.generation}, the policy knows {', '.join(self.policy.generations)}"
+            )
+            return None
+        if lane.clock.exhausted(obs, 0.0):
+            self.fallbacks.count("clock", f"{lane.clock.remaining(obs):.1f} s left of the game")
+            return None
+        return Thought(lane, obs)
+
+    def _generation(self, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> str:
+        """Engine generation: what the configuration says; without that the only one known, or what the state looks like."""
+        version = config.get("version") if isinstance(config, Mapping) else None
+        if version in VERSIONS:
+            return VERSIONS[version]
+        if len(self.policy.generations) == 1:
+            return self.policy.generations[0]
+        return "v2" if "round" in obs["current"] else "v1"
+
+    def _think(
+        self,
+        asked: Sequence[tuple[str, Mapping[str, Any]]],
+        thoughts: Mapping[int, Thought],
+        answers: list[list[int] | None],
+        started: float,
+    ) -> None:
+        open_places = list(thoughts)
+        while open_places:
+            for generation in sorted({thoughts[place].lane.generation for place in open_places}):
+                group = [place for place in open_places if thoughts[place].lane.generation == generation]
+                self._step([p for p in group if not thoughts[p].done], thoughts, asked, answers, generation)
+            for place in open_places:
+                thought, obs = thoughts[place], asked[place][1]
+                if answers[place] is None and thought.done:
+                    try:
+                        answers[place] = thought.commit()
+                    except Exception as error:
+                        answers[place] = self._fallback(obs, error, thought.picks)
+                elif answers[place] is None and thought.lane.clock.exhausted(obs, time.perf_counter() - started):
+                    self.fallbacks.count("clock", "the reserve was reached within a decision")
+                    answers[place] = legal_default(obs["select"], thought.picks)
+            open_places = [place for place in open_places if answers[place] is None]
+
+    def _step(
+        self,
+        places: Sequence[int],
+        thoughts: Mapping[int, Thought],
+        asked: Sequence[tuple[str, Mapping[str, Any]]],
+        answers: list[list[int] | None],
+        generation: str,
+    ) -> None:
+        """One pick of each thought. If the batch fails it is asked one by one, so that only the culprit falls back."""
+        if not places:
+            return
+        try:
+            rows, memories = [thoughts[place].row() for place in places], [thoughts[place].memory_in for place in places]
+            logits, written = self.policy.forward(rows, memories, generation)
+        except Exception as error:
+            if len(places) == 1:
+                answers[places[0]] = self._fallback(asked[places[0]][1], error, thoughts[places[0]].picks)
+                return
+            for place in places:
+                self._step([place], thoughts, asked, answers, generation)
+            return
+        for index, place in enumerate(places):
+            try:
+                thoughts[place].take(logits[index], written[index])
+            except Exception as error:
+                answers[place] = self._fallback(asked[place][1], error, thoughts[place].picks)
+
+    def _fallback(self, obs: Mapping[str, Any], error: Exception, picked: Sequence[int] = ()) -> list[int]:
+        self.fallbacks.count(f"exception:{type(error).__name__}", str(error)[:500])
+        return legal_default(obs["select"], picked)
