@@ -139,13 +139,19 @@ class _Episode:
             return answers, Forfeit(seat, ERROR, f"{type(error).__name__}: {error}")
         if not isinstance(answers[seat], list):
             reason = f"expected a list, found {type(answers[seat]).__name__}"
-            answers[seat] = [] if answers[seat] is None else None
+            answers[seat] = self.kept(answers[seat])
             return answers, Forfeit(seat, INVALID, reason)
         try:
             battle.select(answers[seat])
         except IllegalAnswer as error:
             return answers, Forfeit(seat, INVALID, str(error))
         return answers, None
+
+    def kept(self, answer: Any) -> Any:
+        """What the replay keeps of an answer that is no list: v2's schema of an action lets objects through."""
+        if isinstance(answer, dict) and self.generation != "v1":
+            return answer
+        return [] if answer is None else None
 
     def view(self, battle: Battle) -> dict[str, Any]:
         """A fresh decoding of the deciding seat's view; v2 carries the score of the episode in it."""
