@@ -1,5 +1,6 @@
 """Rows in memory, by column: the one form between encoder, Parquet, batch builder and play."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,18 +78,30 @@ class Columns:
         values: dict[str, Array] = {}
         offsets: dict[str, Array] = {}
         for stream in names:
-            dtype = numpy_dtype(stream)
-            if stream.kind != "ragged":
-                shape = (len(rows),) if stream.kind == "scalar" else (len(rows), stream.width)
-                values[stream.name] = np.array([row[stream.name] for row in rows], dtype=dtype).reshape(shape)
-                continue
-            parts = [row[stream.name] for row in rows]
-            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(part) for part in parts], dtype=np.int64)])
-            group = stream.group or stream.name
-            if group in offsets and not np.array_equal(offsets[group], ends):
-                raise EncodeError(f"stream {stream.name}: lengths differ from those of its group {group}")
-            offsets[group] = ends
-            flat = [item for part in parts for item in part]
-            shape = (len(flat),) if stream.width == 1 else (len(flat), stream.width)
-            values[stream.name] = np.array(flat, dtype=dtype).reshape(shape)
+            try:
+                parts = [row[stream.name] for row in rows]
+                if stream.kind != "ragged":
+                    shape = (len(rows),) if stream.kind == "scalar" else (len(rows), stream.width)
+                    values[stream.name] = np.array(parts, dtype=numpy_dtype(stream)).reshape(shape)
+                    continue
+                ends = np.zeros(len(rows) + 1, np.int64)
+                np.cumsum([len(part) for part in parts], out=ends[1:])
+                group = stream.group or stream.name
+                if group in offsets and not np.array_equal(offsets[group], ends):
+                    raise EncodeError(f"stream {stream.name}: lengths differ from those of its group {group}")
+                offsets[group] = ends
+                values[stream.name] = _flat(parts, stream, int(ends[-1]))
+            except KeyError:
+                raise EncodeError(f"stream {stream.name} is missing in some rows") from None
+            except (OverflowError, TypeError) as error:
+                raise EncodeError(f"stream {stream.name}: {error}") from error
         return Columns(len(rows), values, offsets)
+
+
+def _flat(parts: Sequence[Any], stream: Stream, items: int) -> Array:
+    """All items of a ragged stream, one after the other: [items] or [items, width]."""
+    flat = itertools.chain.from_iterable(parts)
+    if stream.width == 1:
+        return np.fromiter(flat, numpy_dtype(stream), items)
+    values = np.fromiter(itertools.chain.from_iterable(flat), numpy_dtype(stream), items * stream.width)
+    return values.reshape(items, stream.width)

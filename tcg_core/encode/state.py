@@ -6,6 +6,7 @@ from tcg_core.encode.enums import ENERGY_TYPES, Area
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.observation import Card, Observation, Player, Pokemon, Select, State
 from tcg_core.encode.schema import ATTACHED_KINDS, CARD_FLAGS, CARD_ZONES, NO_POINTER, UNIT_ATTRIBUTES, UNIT_ZONES, UNKNOWN_CARD
+from tcg_core.encode.targets import prizes_left
 from tcg_core.encode.tracker import Tracker
 
 ZONE = {name: position for position, name in enumerate(CARD_ZONES)}
@@ -161,8 +162,8 @@ def global_values(state: State, select: Select, side: int, picked: int) -> list[
     return [
         turn, state.turn_action_count, 0 if first not in (0, 1) else 1 if first == side else -1, int(mine),
         int(state.supporter_played), int(state.stadium_played), int(state.energy_attached), int(state.retreated),
-        own.deck_count, other.deck_count, len(own.prize), len(other.prize), own.hand_count, other.hand_count,
-        len(own.bench), len(other.bench), own.bench_max, other.bench_max,
+        own.deck_count, other.deck_count, prizes_left(turn, len(own.prize)), prizes_left(turn, len(other.prize)),
+        own.hand_count, other.hand_count, len(own.bench), len(other.bench), own.bench_max, other.bench_max,
         int(own.poisoned), int(own.burned), int(own.asleep), int(own.paralyzed), int(own.confused),
         int(other.poisoned), int(other.burned), int(other.asleep), int(other.paralyzed), int(other.confused),
         select.remain_damage_counter, select.remain_energy_cost, select.min_count, select.max_count,
