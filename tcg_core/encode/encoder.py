@@ -43,7 +43,11 @@ class Decision:
         self.obs, self.select = obs, select
         options = [encode_option(tokens, select, option, position) for position, option in enumerate(select.option)]
         self._numbers = [
-            (option.number or 0, option.count or 0, 0 if option.special_condition_type is None else 1 + option.special_condition_type)
+            (
+                option.number or 0,
+                option.count or 0,
+                0 if option.special_condition_type is None else 1 + option.special_condition_type,
+            )
             for option in select.option
         ]
         self._owners = [what.owner for what in options]

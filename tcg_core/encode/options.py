@@ -1,10 +1,11 @@
 """Options as pointers into the row: what each acts from and on, and which options mean the same."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tcg_core.encode.enums import Area, OptionType
 from tcg_core.encode.errors import EncodeError
-from tcg_core.encode.observation import Option, Pokemon, Select
+from tcg_core.encode.observation import Card, Option, Pokemon, Select
 from tcg_core.encode.schema import NO_CARD, NO_POINTER, UNKNOWN_CARD
 from tcg_core.encode.state import Tokens
 
@@ -117,6 +118,7 @@ def _place(tokens: Tokens, select: Select, area: int | None, index: int | None, 
         if index >= table.hand_count:
             raise _unresolved(position, area, index, player)
         return Place(tokens.card_token("opponent_hand", UNKNOWN_CARD), UNKNOWN_CARD, player)
+    row: Sequence[Card | None] | None
     if area == Area.HAND:
         zone, row = "self_hand" if own else "opponent_hand", table.hand
     elif area == Area.DECK:
@@ -130,7 +132,7 @@ def _place(tokens: Tokens, select: Select, area: int | None, index: int | None, 
     elif area == Area.LOOKING:
         zone, row = "looking", tokens.state.looking
     else:
-        row = None
+        zone, row = "", None
     if row is None or index >= len(row):
         raise _unresolved(position, area, index, player)
     card = row[index]

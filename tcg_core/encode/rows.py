@@ -78,7 +78,12 @@ def encode_episode(episode: AnyEpisode, day: str) -> Columns:
     count = len(rows)
     hashes = [deck_hash(deck) for deck in episode.decks]
     sides = columns["side"]
-    constant = {"episode_id": episode.episode_id, "day": day, "generation": episode.generation, "module_version": episode.module_version}
+    constant = {
+        "episode_id": episode.episode_id,
+        "day": day,
+        "generation": episode.generation,
+        "module_version": episode.module_version,
+    }
     values = dict(columns.values)
     for name, value in constant.items():
         values[name] = np.full(count, value, dtype=numpy_dtype(SCHEMA.by_name[name]))

@@ -100,8 +100,18 @@ UNIT_ATTRIBUTES = (
     *(
         Entry(f"energy_{name}", 4, f"energies of type {name}")
         for name in (
-            "colorless", "grass", "fire", "water", "lightning", "psychic",
-            "fighting", "darkness", "metal", "dragon", "rainbow", "team_rocket",
+            "colorless",
+            "grass",
+            "fire",
+            "water",
+            "lightning",
+            "psychic",
+            "fighting",
+            "darkness",
+            "metal",
+            "dragon",
+            "rainbow",
+            "team_rocket",
         )
     ),
     Entry("tools", 4, "number of tools"),
@@ -176,7 +186,9 @@ _AUX = (
     _scalar("aux_return", "float32", "aux", -2.001, 2.001, "prize swing to the end / 6 plus the outcome, undiscounted"),
 )
 _FEATURES = (
-    Stream("globals", "int16", "fixed", "feature", "scalars of the state and the select", -_I16, _I16, len(GLOBALS), entries=GLOBALS),
+    Stream(
+        "globals", "int16", "fixed", "feature", "scalars of the state and the select", -_I16, _I16, len(GLOBALS), entries=GLOBALS
+    ),
     _scalar("select_type", "int8", "feature", 0, 31, "SelectType of the engine"),
     _scalar("select_context", "int16", "feature", 0, 255, "SelectContext of the engine"),
     _ragged("card", "card_zone", "int8", 0, len(CARD_ZONES) - 1, "index into CARD_ZONES"),
@@ -186,8 +198,16 @@ _FEATURES = (
     _ragged("unit", "unit_zone", "int8", 0, len(UNIT_ZONES) - 1, "index into UNIT_ZONES"),
     _ragged("unit", "unit_id", "int16", -1, _I16, "top card, -1 face down"),
     Stream(
-        "unit_attributes", "int16", "ragged", "feature", "state of the unit", -_I16, _I16,
-        len(UNIT_ATTRIBUTES), "unit", UNIT_ATTRIBUTES,
+        "unit_attributes",
+        "int16",
+        "ragged",
+        "feature",
+        "state of the unit",
+        -_I16,
+        _I16,
+        len(UNIT_ATTRIBUTES),
+        "unit",
+        UNIT_ATTRIBUTES,
     ),
     _ragged("attached", "attached_unit", "int8", 0, 127, "unit of the row that holds the card"),
     _ragged("attached", "attached_kind", "int8", 0, len(ATTACHED_KINDS) - 1, "index into ATTACHED_KINDS"),
@@ -199,8 +219,16 @@ _FEATURES = (
     _ragged("option", "option_target_card", "int16", -1, _I16, "card of the target, 0 none, -1 unknown"),
     _ragged("option", "option_attack", "int16", 0, _I16, "attack id, 0 none"),
     Stream(
-        "option_attributes", "int16", "ragged", "feature", "numbers of the option", -_I16, _I16,
-        len(OPTION_ATTRIBUTES), "option", OPTION_ATTRIBUTES,
+        "option_attributes",
+        "int16",
+        "ragged",
+        "feature",
+        "numbers of the option",
+        -_I16,
+        _I16,
+        len(OPTION_ATTRIBUTES),
+        "option",
+        OPTION_ATTRIBUTES,
     ),
 )
 

@@ -20,8 +20,20 @@ class Tokens:
     """Card, unit and attached tokens of one decision, with the positions that options point to."""
 
     __slots__ = (
-        "attached_id", "attached_kind", "attached_unit", "card_count", "card_flag", "card_id", "card_zone", "side", "state",
-        "unit_attributes", "unit_at", "unit_id", "unit_zone", "zone_at",
+        "attached_id",
+        "attached_kind",
+        "attached_unit",
+        "card_count",
+        "card_flag",
+        "card_id",
+        "card_zone",
+        "side",
+        "state",
+        "unit_at",
+        "unit_attributes",
+        "unit_id",
+        "unit_zone",
+        "zone_at",
     )  # fmt: skip
 
     def __init__(self, tracker: Tracker, obs: Observation) -> None:

@@ -14,7 +14,11 @@ DECK_SIZE = 60
 _TARGET, _SWAP = (("serial_target", "card_id_target"),), (("serial_before", "card_id_before"), ("serial_after", "card_id_after"))
 _NAMED_BESIDE = {
     8: (("serial_active", "card_id_active"), ("serial_bench", "card_id_bench")),
-    9: _SWAP, 11: _TARGET, 12: _TARGET, 13: _TARGET, 14: _SWAP,
+    9: _SWAP,
+    11: _TARGET,
+    12: _TARGET,
+    13: _TARGET,
+    14: _SWAP,
 }
 
 
@@ -25,7 +29,17 @@ class Tracker:
     before encoding it and :meth:`answered` once after it was answered.
     """
 
-    __slots__ = ("_ability_turn", "_hand_running", "abilities", "beliefs", "deck", "facedown_active", "revealed", "side", "unseen")
+    __slots__ = (
+        "_ability_turn",
+        "_hand_running",
+        "abilities",
+        "beliefs",
+        "deck",
+        "facedown_active",
+        "revealed",
+        "side",
+        "unseen",
+    )
 
     def __init__(self, deck: Sequence[int]) -> None:
         if len(deck) != DECK_SIZE:
@@ -55,7 +69,9 @@ class Tracker:
             raise EncodeError("an observation without state or select is no decision")
         if self.side is None:
             if state.your_index not in (0, 1) or len(state.players) != 2:
-                raise EncodeError(f"current.yourIndex is {state.your_index} with {len(state.players)} players, expected 0 or 1 of 2")
+                raise EncodeError(
+                    f"current.yourIndex is {state.your_index} with {len(state.players)} players, expected 0 or 1 of 2"
+                )
             self.side = state.your_index
         elif state.your_index != self.side or len(state.players) != 2:
             raise EncodeError(f"a tracker of seat {self.side} was shown an observation of seat {state.your_index}")

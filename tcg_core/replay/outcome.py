@@ -3,6 +3,7 @@
 A result code names a seat: 0 seat 0 won, 1 seat 1 won, 2 draw. In replays ``current.result`` is always -1 and never read.
 """
 
+import itertools
 from collections.abc import Sequence
 
 Tally = tuple[int, int, int]  # games won by seat 0, by seat 1, drawn
@@ -28,11 +29,10 @@ def of_result(result: int) -> int:
 
 def of_rewards(rewards: Sequence[float | None]) -> int:
     """Seat 0's outcome of the episode; raises :class:`OutcomeConflict` unless rewards are 1/-1, -1/1 or 0/0."""
-    pairs = {(1, -1): 1, (-1, 1): -1, (0, 0): 0}
-    pair = tuple(rewards)
-    if pair not in pairs:
-        raise OutcomeConflict(f"rewards {list(rewards)}, expected [1, -1], [-1, 1] or [0, 0]")
-    return pairs[pair]  # type: ignore[index]
+    for pair, outcome in (((1, -1), 1), ((-1, 1), -1), ((0, 0), 0)):
+        if tuple(rewards) == pair:
+            return outcome
+    raise OutcomeConflict(f"rewards {list(rewards)}, expected [1, -1], [-1, 1] or [0, 0]")
 
 
 def game_outcomes(
@@ -53,7 +53,7 @@ def game_outcomes(
             raise OutcomeConflict(f"rewards say {match} for seat 0, the result says {told[0]}")
         return [match if match or told[0] is not None else None]
     outcomes: list[int | None] = []
-    for game, (before, after) in enumerate(zip(tallies, tallies[1:], strict=False)):
+    for game, (before, after) in enumerate(itertools.pairwise(tallies)):
         outcome = _step(game, before, after)
         if told[game] is not None and told[game] != outcome:
             raise OutcomeConflict(f"game {game}: the tally says {outcome} for seat 0, the result says {told[game]}")
@@ -70,7 +70,7 @@ def _step(game: int, before: Tally, after: Tally) -> int:
     steps = {(1, 0, 0): 1, (0, 1, 0): -1, (0, 0, 1): 0}
     if change not in steps:
         raise OutcomeConflict(f"game {game}: the tally went from {before} to {after}, expected one more game")
-    return steps[change]  # type: ignore[index]
+    return steps[change]
 
 
 def _ends(best_of: int, before: Tally, last: int, match: int) -> bool:

@@ -1,5 +1,6 @@
 """Counts the rows that an episode must give, without the encoder: the expected side of the row coverage check."""
 
+import itertools
 import json
 from collections import Counter
 from typing import Any
@@ -29,7 +30,7 @@ def recount_plain(data: bytes) -> dict[Lane, Counts]:
     steps = replay["steps"] if "steps" in replay else replay["replay"]["steps"]
     decisions: Counter[Lane] = Counter()
     rows: Counter[Lane] = Counter()
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         for side in (0, 1):
             seen = before[side]["observation"]
             select = seen.get("select")
