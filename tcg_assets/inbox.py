@@ -48,7 +48,8 @@ def look(inbox: Path, cursor: str | None, directory_digest: Callable[[Path], str
     """
     before = {name: Seen(**seen) for name, seen in json.loads(cursor).items()} if cursor else {}
     now: dict[str, Seen] = {}
-    ready, lines = [], []
+    ready: list[Arrival] = []
+    lines: list[str] = []
     for path in sorted(inbox.glob("*.zip")):
         if len(ready) == MOST_A_LOOK:
             lines.append(f"more than {MOST_A_LOOK} archives: the rest at the next look")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import yaml
+import yaml  # type: ignore[import-untyped]
 from dagster._core.instance.ref import InstanceRef
 
 from tcg_assets.assets.wiring import CHAIN_POOL

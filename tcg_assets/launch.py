@@ -59,7 +59,7 @@ def run_chain(
     workers: int = 2,
 ) -> Launched:
     """From the validated days to the tournament by `nightly`. Stages whose result exists are reused by their ids."""
-    ops = {
+    ops: dict[str, dict[str, Any]] = {
         "card_features": {"generations": list(recipe.generations)},
         "work_plan": {"recipe": to_dict(recipe)},
         "mlx_checkpoint": {"device": device},

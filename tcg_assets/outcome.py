@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import dagster as dg
 
@@ -62,7 +63,7 @@ def materialized(
     checks: Sequence[Check] | None = None,
     table: str | None = None,
     extra: dict[str, str] | None = None,
-) -> dg.MaterializeResult:  # type: ignore[type-arg]
+) -> dg.MaterializeResult[Any]:
     """The result of asset ``key``.
 
     checks: those of the asset, if the stage feeds several; table: file name of its Parquet table below the path, for

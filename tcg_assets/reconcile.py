@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from tcg_core.atomic import sweep
 from tcg_core.home import Home

@@ -4,11 +4,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-
-from tcg_core.errors import TcgError
-from tcg_core.home import VARIABLE, Home
+from typing import NoReturn
 
 from tcg_assets.instance import TEMPLATE, write_home
+from tcg_core.errors import TcgError
+from tcg_core.home import VARIABLE, Home
 
 
 def command(port: int) -> list[str]:
@@ -23,8 +23,8 @@ def environment(home: Home) -> dict[str, str]:
     return {VARIABLE: str(home.root), "DAGSTER_HOME": str(write_home(home)), "DAGSTER_DISABLE_TELEMETRY": "1"}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Becomes the server; returns only when it refuses."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Becomes the server; exits with 2 when it refuses."""
     parser = argparse.ArgumentParser(prog="python -m tcg_assets.serve", description="Serve the Dagster UI on the data home.")
     parser.add_argument("--port", type=int, default=3000)
     options = parser.parse_args(arguments)
@@ -33,10 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.update(environment(home))
     except TcgError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 2
+        sys.exit(2)
     os.chdir(TEMPLATE.parent)
     os.execv(sys.executable, command(options.port))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

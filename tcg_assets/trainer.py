@@ -26,7 +26,8 @@ ORPHANED = 75
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains one plan; returns the exit status."""
     options = _parse(arguments)
-    if not dagster_pipes.PipesEnvVarParamsLoader().is_dagster_pipes_process():
+    parent = dagster_pipes.PipesEnvVarParamsLoader()  # type: ignore[no-untyped-call]
+    if not parent.is_dagster_pipes_process():
         return _train(options, lambda message: print(json.dumps(message)), refused_status=2)
     exit_with_parent()
     with dagster_pipes.open_dagster_pipes() as pipes:

@@ -18,12 +18,10 @@ from tcg_core.settings import from_dict
 def config_class(cls: type) -> type[dg.Config]:
     """The Dagster configuration of a dataclass: same keys, same defaults, tuples as lists, unknown keys refused."""
     hints = typing.get_type_hints(cls)
-    fields = {
-        field.name: (_annotation(hints[field.name]), _default(field, hints[field.name]))
-        for field in dataclasses.fields(cls)
+    fields: dict[str, Any] = {
+        field.name: (_annotation(hints[field.name]), _default(field, hints[field.name])) for field in dataclasses.fields(cls)
     }
-    model: type[dg.Config] = pydantic.create_model(f"{cls.__name__}Config", __base__=dg.Config, __doc__=cls.__doc__, **fields)
-    return model
+    return pydantic.create_model(f"{cls.__name__}Config", __base__=dg.Config, __doc__=cls.__doc__, **fields)
 
 
 def plain(config: dg.Config) -> dict[str, Any]:

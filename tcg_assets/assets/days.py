@@ -1,3 +1,4 @@
+# mypy: disable-error-code="untyped-decorator, type-arg"
 """From an archive in the inbox to a promoted day.
 
 A day is ``parquet_day`` only once its staged form has passed; training selects days by the catalog's ``validated``

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="untyped-decorator, type-arg"
 """From a checkpoint to something that can be uploaded."""
 
 from typing import Literal

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="untyped-decorator, type-arg"
 """From validated days to a trained policy: the plan is data that is made first, then executed.
 
 One recipe is given once, to `work_plan`; `mlx_checkpoint` reads it from the plan and has no key that could contradict it.

@@ -35,7 +35,11 @@ def run(instance: dg.DagsterInstance, home: Home) -> Run:
     """Executes a job on the ephemeral instance; the trainer's child finds fake stages on its path."""
 
     def execute(
-        job: str, ops: Mapping[str, Mapping[str, Any]] | None = None, partition_key: str | None = None, child: str = "good", **more: Any
+        job: str,
+        ops: Mapping[str, Mapping[str, Any]] | None = None,
+        partition_key: str | None = None,
+        child: str = "good",
+        **more: Any,
     ) -> dg.ExecuteInProcessResult:
         if partition_key:
             instance.add_dynamic_partitions("days", [partition_key])

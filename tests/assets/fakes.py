@@ -84,7 +84,8 @@ class Stages:
     def _day(self, module: str, function: str, kind: str, assets: tuple[str, ...], root: str) -> None:
         def stage(home: Home, day: str) -> Built:
             self.calls.append((function, (home, day), {}))
-            return fake_built(home, kind, f"{kind}-{day}", home.root / root / day, checks_for(*assets, failing=self.failing), rows=2)
+            checks = checks_for(*assets, failing=self.failing)
+            return fake_built(home, kind, f"{kind}-{day}", home.root / root / day, checks, rows=2)
 
         self.install(module, **{function: stage})
 

@@ -101,7 +101,7 @@ def test_a_value_only_the_core_can_refuse_is_a_clear_failure(run: Run, stages: S
     ("child", "says"),
     [("crash", "External execution process failed with code -6"), ("refuse", "plan work_plan-1: the cards table is gone")],
 )
-def test_a_trainer_that_dies_or_refuses_fails_its_step_and_stops_the_chain(run: Run, stages: Stages, child: str, says: str) -> None:
+def test_a_trainer_that_dies_or_refuses_fails_its_step(run: Run, stages: Stages, child: str, says: str) -> None:
     result = run("nightly", child=child)
     step, line = failure_of(result)
     assert step == "mlx_checkpoint"

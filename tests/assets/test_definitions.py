@@ -1,0 +1,119 @@
+"""The code location: what it holds, how it is named, what it must never import."""
+
+import subprocess
+import sys
+import tomllib
+
+import dagster as dg
+import pytest
+import yaml
+
+from tcg_assets.checks import DECLARED
+from tcg_assets.definitions import defs
+from tests.assets.conftest import ROOT
+
+#: asset -> (group, kinds, what it is made from, pools)
+GRAPH: dict[str, tuple[str, set[str], set[str], set[str]]] = {
+    "day_archive": ("days", {"python", "zip"}, set(), set()),
+    "day_catalog": ("days", {"sqlite"}, {"day_archive"}, set()),
+    "staged_day": ("days", {"parquet"}, {"day_archive"}, set()),
+    "parquet_day": ("days", {"parquet"}, {"day_catalog", "staged_day"}, set()),
+    "card_features": ("training", {"python"}, set(), set()),
+    "work_plan": ("training", {"parquet"}, {"parquet_day", "card_features"}, {"trainer"}),
+    "mlx_checkpoint": ("training", {"mlx"}, {"work_plan"}, {"trainer"}),
+    "torch_artifact": ("release", {"pytorch"}, {"mlx_checkpoint"}, {"trainer"}),
+    "submission": ("release", {"python", "pytorch"}, {"torch_artifact"}, {"trainer"}),
+    "tournament": ("evaluation", {"python"}, {"submission"}, {"trainer"}),
+}
+
+
+def test_the_graph_is_the_designs() -> None:
+    graph = defs.resolve_asset_graph()
+    found = {
+        key.to_user_string(): (
+            graph.get(key).group_name,
+            graph.get(key).kinds,
+            {parent.to_user_string() for parent in graph.get(key).parent_keys},
+            graph.get(key).pools,
+        )
+        for key in graph.get_all_asset_keys()
+    }
+    assert found == GRAPH
+
+
+@pytest.mark.parametrize("asset", GRAPH)
+def test_every_asset_says_what_it_is(asset: str) -> None:
+    node = defs.resolve_asset_graph().get(dg.AssetKey(asset))
+    assert len(node.description or "") > 40
+    assert node.owners == ["team:tcg"]
+    assert node.tags["tcg/artifact"]
+    assert len(node.code_version or "") == 16
+    assert (node.partitions_def is not None) == (node.group_name == "days")
+
+
+def test_every_declared_check_is_in_the_graph_and_every_error_blocks() -> None:
+    specs = {
+        (key.asset_key.to_user_string(), key.name): defs.resolve_asset_graph().get_check_spec(key).blocking
+        for key in defs.resolve_asset_graph().asset_check_keys
+    }
+    error = {(asset, name): True for asset, declared in DECLARED.items() for name in declared.error}
+    warn = {(asset, name): False for asset, declared in DECLARED.items() for name in declared.warn}
+    assert specs == error | warn
+    assert {asset for asset, _ in error} == set(GRAPH), "an asset without a blocking check"
+
+
+def test_no_job_mixes_partitioned_and_unpartitioned_assets() -> None:
+    graph = defs.resolve_asset_graph()
+    for name in ("ingest_day", "nightly", "card_tables"):
+        keys = defs.resolve_job_def(name).asset_layer.executable_asset_keys
+        assert len({graph.get(key).partitions_def is None for key in keys}) == 1, name
+
+
+def test_the_jobs_that_may_hang_have_an_end() -> None:
+    assert int(defs.resolve_job_def("nightly").tags["dagster/max_runtime"]) > 3600
+    assert int(defs.resolve_job_def("ingest_day").tags["dagster/max_runtime"]) > 600
+
+
+def test_arrivals_are_watched_and_the_nightly_waits_to_be_switched_on() -> None:
+    assert defs.resolve_sensor_def("inbox_sensor").default_status is dg.DefaultSensorStatus.RUNNING
+    schedule = defs.resolve_schedule_def("nightly_schedule")
+    assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
+    assert schedule.execution_timezone == "UTC"
+
+
+def test_all_configuration_files_name_the_same_code_location() -> None:
+    [module] = [item["python_module"] for item in yaml.safe_load((ROOT / "workspace.yaml").read_text())["load_from"]]
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    names = {module["location_name"], tool["dagster"]["code_location_name"], tool["dg"]["project"]["code_location_name"]}
+    modules = {
+        module["module_name"],
+        tool["dagster"]["module_name"],
+        tool["dg"]["project"]["code_location_target_module"],
+    }
+    assert names == {"tcg_assets"}
+    assert modules == {"tcg_assets.definitions"}
+
+
+def test_the_code_location_never_imports_mlx_or_torch() -> None:
+    code = (
+        "import sys, tcg_assets.definitions, tcg_assets.launch, tcg_assets.serve\n"
+        "tcg_assets.definitions.defs.resolve_asset_graph()\n"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('mlx', 'torch', 'duckdb', 'pandas', 'matplotlib')))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_the_trainers_process_never_imports_dagster() -> None:
+    code = "import sys, tcg_assets.trainer; print('dagster' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("asset", GRAPH)
+def test_the_code_version_covers_a_stage_that_exists(asset: str) -> None:
+    from tcg_assets.code import PRODUCERS
+
+    modules, _ = PRODUCERS[asset]
+    for module in modules:
+        assert ROOT.joinpath(*module.split(".")).with_suffix(".py").is_file(), module
