@@ -86,6 +86,7 @@ class AgentProcess:
         self.folder = folder.resolve()
         self.limits = limits or Limits()
         self.load_seconds = 0.0
+        self.callable_name = ""
         self._private = Path(tempfile.mkdtemp(prefix="tcg-agent-"))
         self._tail = bytearray()
         self.printed = 0
@@ -129,7 +130,8 @@ class AgentProcess:
             "libraries": list(libraries),
             "limits": limits,
         }
-        self.load_seconds = float(self._ask(request, self.limits.load)["seconds"])
+        loaded = self._ask(request, self.limits.load)
+        self.load_seconds, self.callable_name = float(loaded["seconds"]), str(loaded["value"])
 
     def act(self, observation: Mapping[str, Any], configuration: Mapping[str, Any], timeout: float) -> tuple[list[Any], float]:
         """The agent's answer and the seconds it took there."""

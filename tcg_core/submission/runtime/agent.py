@@ -8,6 +8,7 @@ from typing import Any
 from tcg_core.submission.runtime.answers import Fallbacks, legal_default
 from tcg_core.submission.runtime.lane import Lane, Thought
 from tcg_core.submission.runtime.policy import Policy
+from tcg_core.submission.runtime.verify import verify
 
 DECK = "deck.csv"
 VERSIONS = {1: "v1", 2: "v2"}
@@ -85,6 +86,10 @@ class PolicyAgent:
             "slowest": self.slowest,
         }
 
+    def verify(self) -> dict[str, Any]:
+        """Replays the artifact's reference decisions: :func:`~tcg_core.submission.runtime.verify.verify`."""
+        return verify(self.policy, self.folder)
+
     def _begin(self, game: str, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> Thought | None:
         """The decision's thought; None (counted) where the clock or the engine generation forbids one."""
         key = (game, int(obs["current"]["yourIndex"]))
@@ -120,9 +125,7 @@ class PolicyAgent:
     ) -> None:
         open_places = list(thoughts)
         while open_places:
-            for generation in sorted({thoughts[place].lane.generation for place in open_places}):
-                group = [place for place in open_places if thoughts[place].lane.generation == generation]
-                self._step([p for p in group if not thoughts[p].done], thoughts, asked, answers, generation)
+            self._step([place for place in open_places if not thoughts[place].done], thoughts, asked, answers)
             for place in open_places:
                 thought, obs = thoughts[place], asked[place][1]
                 if answers[place] is None and thought.done:
@@ -141,20 +144,23 @@ class PolicyAgent:
         thoughts: Mapping[int, Thought],
         asked: Sequence[tuple[str, Mapping[str, Any]]],
         answers: list[list[int] | None],
-        generation: str,
     ) -> None:
         """One pick of each thought. If the batch fails it is asked one by one, so that only the culprit falls back."""
         if not places:
             return
         try:
-            rows, memories = [thoughts[place].row() for place in places], [thoughts[place].memory_in for place in places]
-            logits, written = self.policy.forward(rows, memories, generation)
+            chosen = [thoughts[place] for place in places]
+            logits, written = self.policy.forward(
+                [thought.row() for thought in chosen],
+                [thought.memory_in for thought in chosen],
+                [thought.lane.generation for thought in chosen],
+            )
         except Exception as error:
             if len(places) == 1:
                 answers[places[0]] = self._fallback(asked[places[0]][1], error, thoughts[places[0]].picks)
                 return
             for place in places:
-                self._step([place], thoughts, asked, answers, generation)
+                self._step([place], thoughts, asked, answers)
             return
         for index, place in enumerate(places):
             try:

@@ -32,11 +32,11 @@ class Policy:
         return self.net.initial_memory()
 
     def forward(
-        self, rows: Sequence[Mapping[str, Any]], memories: Sequence[Tensor], generation: str
+        self, rows: Sequence[Mapping[str, Any]], memories: Sequence[Tensor], generations: Sequence[str]
     ) -> tuple[npt.NDArray[np.float32], Tensor]:
-        """(logits [B, O + 1], memories [B, registers, d_model]) of B rows of one engine generation."""
+        """(logits [B, O + 1], memories [B, registers, d_model]) of B rows, each of its own engine generation."""
         columns = Columns.from_rows([{name: row[name] for name in _FEATURES} for row in rows])
-        batch = as_torch(collate(columns, generation, self.tables))
+        batch = as_torch(collate(columns, np.array(generations), self.tables))
         with torch.inference_mode():
             output = self.net(batch, torch.stack(list(memories)))
         self.rows += len(rows)

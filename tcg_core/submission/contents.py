@@ -1,0 +1,49 @@
+"""What a submission holds and how it is named: deck, artifact, runtime and the manifest that binds them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tcg_core.atomic import sha256_bytes, sha256_json
+from tcg_core.engine.decks import deck_hash
+from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contract
+from tcg_core.provenance import MANIFEST, Input, Manifest, artifact_id, code_identity
+from tcg_core.submission.closure import runtime_sources
+from tcg_core.submission.main_source import MAIN
+
+KIND = "submission"
+ARCHIVE = "submission.tar.gz"
+DECK, ENTRY = "deck.csv", "main.py"
+REQUIRED = (ENTRY, DECK, WEIGHTS, CONTRACT, MANIFEST)
+#: The reference travels along while it is small against the archive's limit.
+LARGEST_REFERENCE = 16 << 20
+
+
+def submission_files(artifact: Path, origin: Input, deck_name: str, deck: Sequence[int]) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest and every file of the archive by name, the manifest among them."""
+    contract = read_contract(artifact / CONTRACT)
+    files: dict[str, bytes] = {
+        ENTRY: MAIN.encode(),
+        DECK: "".join(f"{card}\n" for card in deck).encode(),
+        WEIGHTS: (artifact / WEIGHTS).read_bytes(),
+        CONTRACT: (artifact / CONTRACT).read_bytes(),
+        **runtime_sources(),
+    }
+    reference = artifact / REFERENCE
+    if reference.is_file() and reference.stat().st_size <= LARGEST_REFERENCE:
+        files[REFERENCE] = reference.read_bytes()
+    hashes = {name: sha256_bytes(data) for name, data in sorted(files.items())}
+    sources = {name: digest for name, digest in hashes.items() if name.endswith(".py")}
+    config: dict[str, Any] = {
+        "deck": deck_name,
+        "deck_sha256": deck_hash(deck),
+        "generations": list(contract["generations"]),
+        "schema": contract["schema"],
+    }
+    code = sha256_json([sources, code_identity("tcg_core.submission.archive")])[:16]
+    identity = artifact_id(KIND, (origin,), config, code)
+    manifest = Manifest(KIND, identity, (origin,), config, code, {}, hashes)
+    text = json.dumps(asdict(manifest) | {"content": manifest.content}, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+    return manifest, files | {MANIFEST: text.encode()}

@@ -1,0 +1,71 @@
+"""Packs an artifact and a deck into ``submission.tar.gz``, proven by preflight before anything may use it."""
+
+from tcg_core.atomic import publishing
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.checks import Check
+from tcg_core.engine.decks import resolve_deck, validate_deck
+from tcg_core.errors import IntegrityError
+from tcg_core.home import Home
+from tcg_core.model.torch_load import CONTRACT, read_contract
+from tcg_core.provenance import Manifest, hash_files, verify_files, write_manifest
+from tcg_core.submission.archive import write_archive
+from tcg_core.submission.contents import ARCHIVE, KIND, submission_files
+from tcg_core.submission.preflight import CHECKS, preflight
+
+
+def pack(home: Home, artifact_id: str, deck: str = "sample", games: int = 2) -> Built:
+    """Builds the submission of an artifact whose checks passed, with the deck called ``deck``.
+
+    ``games``: preflight games for each engine generation that the artifact declares. The same artifact, deck and code
+    give the same id and the same bytes. Raises :class:`~tcg_core.errors.TcgError` for an unknown or unproven artifact
+    and for a deck that is unknown or illegal in a declared generation.
+    """
+    artifact = registry.require_passed(home, "torch_artifact", artifact_id)
+    origin = verify_files(artifact).as_input()
+    cards = resolve_deck(home, deck)
+    for generation in read_contract(artifact / CONTRACT)["generations"]:
+        validate_deck(generation, cards)
+    inner, files = submission_files(artifact, origin, deck, cards)
+    directory = home.submissions / inner.id
+    reused = directory.is_dir()
+    if not reused:
+        with publishing(directory) as temporary:
+            write_archive(temporary / ARCHIVE, files)
+            outer = Manifest(
+                KIND,
+                inner.id,
+                inner.inputs,
+                inner.config,
+                inner.code,
+                {},
+                hash_files(temporary),
+                {"inner_content": inner.content},
+            )
+            write_manifest(temporary, outer)
+    manifest = verify_files(directory)
+    if manifest.facts["inner_content"] != inner.content:
+        raise IntegrityError(f"{directory}: holds other files than artifact {artifact_id}, deck {deck} and this code give")
+    registry.register(home, manifest, directory)
+    checks = registry.checks_of(home, KIND, inner.id) if reused else ()
+    if {check.name for check in checks} != set(CHECKS) or any(check.blocks for check in checks):
+        checks = preflight(directory / ARCHIVE, games=games)
+        registry.record_checks(home, KIND, inner.id, checks)
+    return Built(KIND, inner.id, directory, reused, checks, _facts(manifest, checks, len(files)))
+
+
+def _facts(manifest: Manifest, checks: tuple[Check, ...], files: int) -> dict[str, object]:
+    found = {check.name: check.facts for check in checks}
+    size = found.get("size", {}).get("bytes")
+    times = {name: value for name, value in found.get("time", {}).items() if name.endswith("_ms")}
+    return {
+        "archive": ARCHIVE,
+        "archive_bytes": size,
+        "archive_sha256": manifest.files[ARCHIVE],
+        "files": files,
+        "deck": manifest.config["deck"],
+        "deck_sha256": manifest.config["deck_sha256"],
+        "generations": manifest.config["generations"],
+        "preflight_games": found.get("plays", {}).get("games"),
+        **times,
+    }
