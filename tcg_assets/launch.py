@@ -99,7 +99,19 @@ def _launch(
 
 
 def _failures(result: dg.ExecuteInProcessResult) -> tuple[str, ...]:
-    return tuple(f"{event.step_key}: {_line(event)}" for event in result.all_events if event.is_step_failure)
+    blocking: dict[str, list[str]] = {}
+    for event in result.all_events:
+        if event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+            check = event.asset_check_evaluation_data
+            if not check.passed and check.blocking and check.severity is dg.AssetCheckSeverity.ERROR:
+                line = f"check {check.check_name} of {check.asset_key.to_user_string()} failed: {check.description}"
+                blocking.setdefault(event.step_key or "", []).append(line)
+    return tuple(
+        f"{event.step_key}: {line}"
+        for event in result.all_events
+        if event.is_step_failure
+        for line in blocking.get(event.step_key or "", [_line(event)])
+    )
 
 
 def _line(event: dg.DagsterEvent) -> str:
