@@ -28,12 +28,12 @@ ANSWER_RULES = {4: "wrong number of picks", 5: "an option index out of range", 6
 _INT32 = range(-(2**31), 2**31)
 
 
-class _Players(msgspec.Struct):
+class _State(msgspec.Struct):
     result: int
 
 
 class _Outline(msgspec.Struct):
-    current: _Players
+    current: _State
 
 
 _outline = msgspec.json.Decoder(_Outline)

@@ -138,10 +138,10 @@ def load_library(generation: str) -> ctypes.CDLL:
     with _lock:
         if generation not in _loaded:
             if generation in _loading:
-                raise EngineBroken(f"engine {generation}: this process was forked while the library was being loaded")
-            _loading.add(generation)
+                raise EngineBroken(f"engine {generation}: this process was forked while the library was being initialised")
             library = _open_private(library_path(generation))
             _declare(library)
+            _loading.add(generation)
             library.GameInitialize()
             _loaded[generation] = library
         return _loaded[generation]

@@ -159,6 +159,17 @@ print(survived)
 """
 
 
+def test_the_bare_library_would_die_of_an_answer_after_the_end() -> None:
+    code = """
+from tcg_core.engine.battle import Battle
+from tcg_core.engine.decks import sample_deck
+battle = Battle("v2", sample_deck(), sample_deck())
+battle._library.BattleFinish(battle._pointer)
+battle._library.GetBattleData(None)
+"""
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode < 0
+
+
 def test_no_misuse_kills_the_process() -> None:
     done = subprocess.run([sys.executable, "-c", MISUSE], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, str(2 * (7 + 2 + 2 + 12))), done.stderr

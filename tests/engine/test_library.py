@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tcg_core.engine import library
-from tcg_core.engine.library import EngineMissing, engine_directory, engine_version, load_library
+from tcg_core.engine.library import EngineBroken, EngineMissing, engine_directory, engine_version, load_library
 from tcg_core.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,13 @@ def test_threads_get_one_library() -> None:
     assert len({id(one) for one in found}) == 1
 
 
+def test_a_child_forked_during_initialisation_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "_loaded", {})
+    monkeypatch.setattr(library, "_loading", {"v1"})
+    with pytest.raises(EngineBroken, match="forked while the library was being initialised"):
+        load_library("v1")
+
+
 def test_the_pinned_version_is_the_one_asked_for() -> None:
     assert f"{library.PACKAGE}=={library.PACKAGE_VERSION}" in (ROOT / "requirements-engine.txt").read_text()
 
@@ -61,9 +68,13 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_wheel_is_not_imported() -> None:
-    done = run(
-        "import sys; from tcg_core.engine.library import load_library; load_library('v1'); print('kaggle_environments' in sys.modules)"
-    )
+    code = """
+import sys
+from tcg_core.engine.library import load_library
+load_library("v1")
+print("kaggle_environments" in sys.modules)
+"""
+    done = run(code)
     assert done.stdout.strip() == "False", done.stderr
 
 
@@ -84,6 +95,17 @@ cg.sim.get_lib(1)
     order = [ours, theirs] if first == "ours" else [theirs, ours]
     done = run("\n".join([*order, ours, "print('alive')"]))
     assert done.stdout.strip() == "alive", done.stderr
+
+
+def test_the_bare_library_would_die_of_a_second_initialisation() -> None:
+    code = """
+import ctypes
+from tcg_core.engine.library import library_path
+bare = ctypes.CDLL(str(library_path("v2")))
+bare.GameInitialize()
+bare.GameInitialize()
+"""
+    assert run(code).returncode < 0
 
 
 def test_a_fork_uses_the_library_of_its_parent() -> None:

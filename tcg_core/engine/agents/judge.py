@@ -1,6 +1,7 @@
 """Worths that several rules share: an attack, a Pokémon, a hand card, a switch. All are plain numbers, larger is better."""
 
 from tcg_core.engine.agents.damage import expected, milled, missing, own_energy_lost, recoil
+from tcg_core.engine.agents.roles import roles
 from tcg_core.engine.agents.view import Pokemon, View
 from tcg_core.engine.cards import BASIC_ENERGY, ITEM, POKEMON, SPECIAL_ENERGY, SUPPORTER, Attack
 
@@ -99,6 +100,11 @@ def gust_gain(view: View) -> float:
     return there - best_attack_now(view, active, view.target) - 100 if there >= KNOCK_OUT else 0.0
 
 
+def alone(view: View) -> bool:
+    """Whether the next knock-out of our only Pokémon ends the game and no Basic Pokémon is at hand."""
+    return len(view.in_play) <= 1 and not any(_is_basic(view, card_id) for card_id in view.hand)
+
+
 def need(view: View, card_id: int) -> float:
     """How much we want a card in our hand now (0 to about 130); the least wanted is discarded first."""
     card = view.card(card_id)
@@ -118,6 +124,8 @@ def need(view: View, card_id: int) -> float:
         held = sum(1 for other in view.hand if _is_energy(view, other))
         wanted = max((attach_gain(view, pokemon, card.energy_type) for pokemon in view.in_play), default=0.0)
         return (80.0 if held == 0 else 45.0 - 6 * held) + min(20.0, wanted / 5)
+    if alone(view) and "finds_basic" in roles(view.generation, card_id).names:
+        return 85.0 if card.card_type == ITEM or not view.state["supporterPlayed"] else 65.0
     if card.card_type == SUPPORTER:
         others = sum(1 for other in view.hand if other != card_id and _type(view, other) == SUPPORTER)
         return (60.0 if others == 0 else 30.0) - 12 * copies

@@ -8,6 +8,7 @@ from tcg_core.engine.cards import cards_by_id
 
 _PATTERNS = {
     "search": r"[Ss]earch your deck|look at the (?:top|bottom) \d+ cards of your deck",
+    "finds_basic": r"[Ss]earch your deck for (?:up to )?(?:a|\d+) (?:Basic )?(?:\{.\} )?Pokémon(?! \{ex\}| Tool)",
     "draw": r"\b[Dd]raws? (?:a card|\d+ cards|cards until)",
     "reshuffle": r"[Ss]huffles? (?:your|their) hand|[Dd]iscard your hand",
     "gust": r"[Ss]witch (?:in|out) (?:1 of )?your opponent’s",

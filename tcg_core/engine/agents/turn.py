@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tcg_core.engine.agents.judge import attach_gain, attack_worth, need, switch_gain, threat
+from tcg_core.engine.agents.judge import alone, attach_gain, attack_worth, need, switch_gain, threat
 from tcg_core.engine.agents.judge import gust_gain as gain_of_gust
 from tcg_core.engine.agents.roles import roles
 from tcg_core.engine.agents.view import ACTIVE, View
@@ -106,7 +106,7 @@ def _effect(view: View, card_id: int) -> float:
     if "both_suffer" in names or "ends_turn" in names:
         return NEVER
     if "reshuffle" in names:
-        wanted = others <= 4 and (not thin or others >= 2)
+        wanted = (others <= 4 or alone(view)) and (not thin or others >= 2)
         return 350.0 - 10 * others if wanted else NEVER
     if "heal" in names and not names & {"search", "draw", "energy"}:
         hurt = max((pokemon["maxHp"] - pokemon["hp"] for pokemon in view.in_play), default=0)
@@ -122,15 +122,12 @@ def _effect(view: View, card_id: int) -> float:
 
 def _spare(view: View) -> int:
     """Hand cards that could be discarded without regret (the card that asks for them is one of the hand)."""
-    return sum(1 for card_id in view.hand if need(view, card_id) < 60) - 1
+    limit = 95 if alone(view) else 60
+    return sum(1 for card_id in view.hand if need(view, card_id) < limit) - 1
 
 
 def _retreat(view: View, option: Option) -> float:
     return 150.0 if switch_gain(view) > 0 else NEVER
-
-
-def _discard(view: View, option: Option) -> float:
-    return NEVER
 
 
 RULES: dict[int, Callable[[View, Option], float]] = {
@@ -138,6 +135,5 @@ RULES: dict[int, Callable[[View, Option], float]] = {
     ATTACH: _attach,
     EVOLVE: _evolve,
     ABILITY: _ability,
-    DISCARD: _discard,
     RETREAT: _retreat,
 }
