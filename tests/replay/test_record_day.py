@@ -2,12 +2,16 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tcg_core.atomic import TEMP_PREFIX, sweep
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
 from tcg_core.errors import ConfigError, UnknownId
@@ -113,3 +117,20 @@ def test_bad_requests_are_refused_before_anything_is_written(home: Home) -> None
     with pytest.raises(ConfigError, match="'v3'"):
         record_day(home, DAY, 1, generation="v3")
     assert list(home.inbox.iterdir()) == []
+
+
+def test_a_killed_recording_leaves_no_archive_and_the_same_command_continues(home: Home) -> None:
+    code = "import sys; from tcg_core.home import Home; from tcg_core.replay.record_day import record_day; "
+    code += f"record_day(Home.resolve(sys.argv[1]), {DAY!r}, 5000)"
+    root = Path(__file__).resolve().parents[2]
+    child = subprocess.Popen([sys.executable, "-c", code, str(home.root)], cwd=root, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not any(path.stat().st_size > 50_000 for path in home.inbox.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.kill()
+    child.wait()
+    left = list(home.inbox.iterdir())
+    assert len(left) == 1
+    assert left[0].name.startswith(TEMP_PREFIX)
+    assert sweep(home.root) == left
+    assert len(replays(record_day(home, DAY, 2))) == 2
