@@ -28,6 +28,8 @@ else:
 
 Weights = Mapping[str, "mx.array"]
 Batch = Mapping[str, "mx.array"]
+#: Embedding tables by name, float32 [rows, d_model], ready for look-ups.
+Lookup = Mapping[str, "mx.array"]
 
 
 def as_mx(batch: Mapping[str, npt.NDArray[Any]]) -> dict[str, "mx.array"]:
@@ -83,10 +85,6 @@ class Embedding(Module):
         if not self._padded:
             return rows
         return rows * (mx.arange(rows.shape[0]) != 0)[:, None].astype(mx.float32)
-
-    def __call__(self, ids: "mx.array") -> "mx.array":
-        """int32 [...] -> float32 [..., d]."""
-        return self.table()[ids]
 
 
 class Layer(Module):
@@ -167,20 +165,34 @@ class PolicyNet(Module):
         """Learned memory of a lane's start, [registers, d_model]."""
         return self.memory_start
 
-    def __call__(self, batch: Batch, memory: "mx.array") -> Output:
-        """A batch of B rows (:func:`as_mx`) and the memory each reads, [B, registers, d_model] -> :class:`Output`."""
+    def lookup(self) -> Lookup:
+        """Every embedding table as batches are looked up in it: padding row zero, static features projected and added.
+
+        They depend on weights alone: a caller of several batches under the same weights makes them once (inside the
+        function whose gradient is taken) and hands them to each call.
+        """
         if not self._static:
             raise ModelError("the network has no card tables yet: call set_tables first")
+        static = self._architecture.config.static
+        extra = {"card": self.card_static(self._static["card"]), "attack": self.attack_static(self._static["attack"])} if static else {}
+        return {name: part.table(extra.get(name)) for name, part in self.items() if isinstance(part, Embedding)}
+
+    def __call__(self, batch: Batch, memory: "mx.array", lookup: Lookup | None = None) -> Output:
+        """A batch of B rows (:func:`as_mx`) and the memory each reads, [B, registers, d_model] -> :class:`Output`.
+
+        lookup: of :meth:`lookup` under the present weights; made here when None.
+        """
+        found = self.lookup() if lookup is None else lookup
         rows, options = batch["option_type"].shape
         heads, registers = self._architecture.head_tokens, self._architecture.config.registers
-        cards, units, named = self._state(batch)
+        cards, units, named = self._state(batch, found)
         width = memory.shape[-1]
         sequence = mx.concatenate(
             [
                 mx.broadcast_to(self.head_tokens, (rows, heads, width)),
                 memory + self.register_tokens,
-                self._options(batch, cards, units, named),
-                self._select(batch)[:, None],
+                self._options(batch, found, cards, units, named),
+                self._select(batch, found)[:, None],
                 cards,
                 units,
             ],
@@ -200,23 +212,25 @@ class PolicyNet(Module):
             self._commit(memory, register),
         )
 
-    def _state(self, batch: Batch) -> tuple["mx.array", "mx.array", list["mx.array"]]:
+    def _state(self, batch: Batch, lookup: Lookup) -> tuple["mx.array", "mx.array", list["mx.array"]]:
         """Card tokens [B, C, d], unit tokens [B, U, d], and the cards options name (two of [B, O, d])."""
         parts = [batch[name] for name in ("card_index", "unit_index", "attached_index", "option_card", "option_target_card")]
-        static = self.card_static(self._static["card"]) if self._architecture.config.static else None
         # One gather for all references to cards: its gradient is one scatter over the vocabulary.
-        found = self.card.table(static)[mx.concatenate(parts, axis=1)]
+        found = lookup["card"][mx.concatenate(parts, axis=1)]
         ends = np.cumsum([part.shape[1] for part in parts])[:-1].tolist()
         card, unit, attached, *named = mx.split(found, ends, axis=1)
         count = batch["card_count"][:, :, None] * self.card_count
-        card = card + self.card_zone(batch["card_zone"]) + self.card_flag(batch["card_flag"]) + count
+        card = card + lookup["card_zone"][batch["card_zone"]] + lookup["card_flag"][batch["card_flag"]] + count
         units = mx.arange(unit.shape[1])[None, :, None]
         held = (batch["attached_unit"][:, None, :] == units) & (batch["attached_kind"] != 0)[:, None, :]
-        below = self.attached(held.astype(mx.float32) @ (attached + self.attached_kind(batch["attached_kind"])))
-        unit = unit + self.unit_zone(batch["unit_zone"]) + self.unit_attributes(batch["unit_attributes"]) + below
+        attached = attached + lookup["attached_kind"][batch["attached_kind"]]
+        below = self.attached(held.astype(mx.float32) @ attached)
+        unit = unit + lookup["unit_zone"][batch["unit_zone"]] + self.unit_attributes(batch["unit_attributes"]) + below
         return card, unit, named
 
-    def _options(self, batch: Batch, cards: "mx.array", units: "mx.array", named: list["mx.array"]) -> "mx.array":
+    def _options(
+        self, batch: Batch, lookup: Lookup, cards: "mx.array", units: "mx.array", named: list["mx.array"]
+    ) -> "mx.array":
         """Option tokens [B, O, d]; a pointer to nothing gathers the zero vector behind cards and units."""
         rows, _, width = cards.shape
         options = batch["option_type"].shape[1]
@@ -224,16 +238,15 @@ class PolicyNet(Module):
         pointers = mx.concatenate([batch["option_source"], batch["option_target"]], axis=1)
         pointers = pointers + (mx.arange(rows) * tokens.shape[1])[:, None]
         source, target = mx.split(tokens.reshape(-1, width)[pointers], [options], axis=1)
-        static = self.attack_static(self._static["attack"]) if self._architecture.config.static else None
         return (
-            self.option_type(batch["option_type"])
+            lookup["option_type"][batch["option_type"]]
             + self.option_references(mx.concatenate([source, target, *named], axis=-1))
-            + self.attack.table(static)[batch["option_attack"]]
+            + lookup["attack"][batch["option_attack"]]
             + self.option_attributes(batch["option_attributes"])
         )
 
-    def _select(self, batch: Batch) -> "mx.array":
-        kinds = self.select_type(batch["select_type"]) + self.select_context(batch["select_context"])
+    def _select(self, batch: Batch, lookup: Lookup) -> "mx.array":
+        kinds = lookup["select_type"][batch["select_type"]] + lookup["select_context"][batch["select_context"]]
         return kinds + self.globals(batch["globals"])
 
     def _logits(self, policy: "mx.array", submit: "mx.array", option: "mx.array", legal: "mx.array") -> "mx.array":

@@ -154,6 +154,12 @@ def test_every_input_is_read(name: str) -> None:
         assert difference[data["legal"]].max() > 1e-4
 
 
+def test_lookup_made_once_gives_the_same_bits() -> None:
+    net, _ = twins(architecture())
+    data, memory = mlx_net.as_mx(batch(5, 8, 4, 5, 6)), mx.zeros((5, 3, 16))
+    assert (np.array(net(data, memory).logits) == np.array(net(data, memory, net.lookup()).logits)).all()
+
+
 def test_frozen_network_answers_as_before() -> None:
     _, net = twins(architecture())
     data, memory = batch(5, 8, 4, 5, 6), np.zeros((5, 3, 16), np.float32)
