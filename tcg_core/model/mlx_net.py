@@ -173,8 +173,9 @@ class PolicyNet(Module):
         """
         if not self._static:
             raise ModelError("the network has no card tables yet: call set_tables first")
-        static = self._architecture.config.static
-        extra = {"card": self.card_static(self._static["card"]), "attack": self.attack_static(self._static["attack"])} if static else {}
+        extra = {}
+        if self._architecture.config.static:
+            extra = {"card": self.card_static(self._static["card"]), "attack": self.attack_static(self._static["attack"])}
         return {name: part.table(extra.get(name)) for name, part in self.items() if isinstance(part, Embedding)}
 
     def __call__(self, batch: Batch, memory: "mx.array", lookup: Lookup | None = None) -> Output:
