@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tcg_core.built import Built
+from tcg_core.catalog.registry import plain
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.provenance import MANIFEST, Manifest, read_manifest
 
@@ -28,7 +29,7 @@ def describe(built: Built, seconds: float, *, partitioned: bool, table: str | No
         metadata["content_sha256"] = dg.MetadataValue.text(manifest.content)
         metadata["code"] = dg.MetadataValue.text(manifest.code)
         metadata["inputs"] = dg.MetadataValue.md(_inputs_table(manifest))
-    metadata |= {name: fact_value(value) for name, value in built.facts.items() if name not in metadata}
+    metadata |= {name: fact_value(value) for name, value in plain(built.facts).items() if name not in metadata}
     rows = built.facts.get("rows")
     if isinstance(rows, int) and not isinstance(rows, bool):
         metadata["dagster/partition_row_count" if partitioned else "dagster/row_count"] = dg.MetadataValue.int(rows)
@@ -51,17 +52,17 @@ def manifest_of(built: Built) -> Manifest | None:
 
 
 def fact_value(value: Any) -> Any:
-    """One fact in Dagster's types; what JSON does not know is shown as text."""
+    """One plain value in Dagster's types."""
+    if value is None:
+        return dg.MetadataValue.null()
     if isinstance(value, bool):
         return dg.MetadataValue.bool(value)
     if isinstance(value, int):
         return dg.MetadataValue.int(value)
     if isinstance(value, float):
         return dg.MetadataValue.float(value)
-    if isinstance(value, Path):
-        return dg.MetadataValue.path(value)
-    if isinstance(value, dict | list | tuple):
-        return dg.MetadataValue.json(list(value) if isinstance(value, tuple) else value)
+    if isinstance(value, dict | list):
+        return dg.MetadataValue.json(value)
     return dg.MetadataValue.text(str(value))
 
 

@@ -12,6 +12,7 @@ import dagster as dg
 from tcg_assets.checks import severity_of
 from tcg_assets.metadata import data_version, describe, fact_value
 from tcg_core.built import Built
+from tcg_core.catalog.registry import plain
 from tcg_core.checks import Check
 from tcg_core.errors import TcgError
 
@@ -98,7 +99,7 @@ def check_results(key: str, checks: Sequence[Check]) -> list[dg.AssetCheckResult
             passed=check.passed,
             severity=dg.AssetCheckSeverity[check.severity],
             description=check.message,
-            metadata={name: fact_value(value) for name, value in check.facts.items()},
+            metadata={name: fact_value(value) for name, value in plain(check.facts).items()},
         )
         for check in checks
     ]

@@ -7,9 +7,7 @@ parent, why it refused; 2: refused with nobody listening. Anything else is a cra
 import argparse
 import json
 import logging
-import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,8 +17,7 @@ import dagster_pipes
 from tcg_assets.wire import said_built, said_refused
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
-
-ORPHANED = 75
+from tcg_core.train.guard import die_with_parent
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,25 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parent = dagster_pipes.PipesEnvVarParamsLoader()  # type: ignore[no-untyped-call]
     if not parent.is_dagster_pipes_process():
         return _train(options, lambda message: print(json.dumps(message)), refused_status=2)
-    exit_with_parent()
+    die_with_parent(options.parent)
     with dagster_pipes.open_dagster_pipes() as pipes:
         _forward_log(pipes.log)
         return _train(options, pipes.report_custom_message, refused_status=0)
-
-
-def exit_with_parent(every: float = 1.0) -> None:
-    """Ends this process when its parent is gone: a killed run must not leave a trainer behind its freed slot.
-
-    Nothing is lost: checkpoints are published atomically and the next run goes on from the latest.
-    """
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(every)
-        os._exit(ORPHANED)
-
-    threading.Thread(target=watch, name="parent-guard", daemon=True).start()
 
 
 def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], refused_status: int) -> int:
@@ -68,6 +50,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--home", required=True, help="data home")
     parser.add_argument("--plan", required=True, help="id of the work plan")
     parser.add_argument("--device", choices=("auto", "gpu", "cpu"), default="auto")
+    parser.add_argument("--parent", type=int, help="process id of the run that started this; the trainer ends with it")
     parser.add_argument("--allow-inexact", action="store_true", help="recover under another BLAS, MLX version or device")
     return parser.parse_args(arguments)
 

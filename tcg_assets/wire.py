@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.built import Built
+from tcg_core.catalog.registry import plain
 from tcg_core.checks import Check
 
 
@@ -20,8 +21,8 @@ def said_built(built: Built, seconds: float) -> dict[str, Any]:
             "id": built.id,
             "path": str(built.path),
             "reused": built.reused,
-            "checks": [asdict(check) for check in built.checks],
-            "facts": built.facts,
+            "checks": [plain(asdict(check)) for check in built.checks],
+            "facts": plain(built.facts),
             "plots": {name: str(path) for name, path in built.plots.items()},
         },
         "seconds": seconds,

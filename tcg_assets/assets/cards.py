@@ -1,7 +1,6 @@
 # mypy: disable-error-code="untyped-decorator, type-arg"
 """Static tables of cards and attacks, read from the engine itself."""
 
-
 import dagster as dg
 from pydantic import Field
 

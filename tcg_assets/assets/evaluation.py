@@ -1,7 +1,6 @@
 # mypy: disable-error-code="untyped-decorator, type-arg"
 """How good a submission is, and how sure that is."""
 
-
 import dagster as dg
 from pydantic import Field
 

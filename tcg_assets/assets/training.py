@@ -4,6 +4,7 @@
 One recipe is given once, to `work_plan`; `mlx_checkpoint` reads it from the plan and has no key that could contradict it.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, Literal
@@ -59,10 +60,9 @@ def mlx_checkpoint(
     home = workspace.home()
     with refusals():
         plan = hand_over(context, home, "work_plan", "work_plan", config.plan_id)
-    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan.id, "--device", config.device]
-    said = trainer.run(
-        context=context, command=command + ["--allow-inexact"] * config.allow_inexact, cwd=str(_ROOT)
-    ).get_custom_messages()
+    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan.id]
+    command += ["--device", config.device, "--parent", str(os.getpid())] + ["--allow-inexact"] * config.allow_inexact
+    said = trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages()
     ran = _outcome(said)
     return materialized(context, "mlx_checkpoint", ran, extra={"work_plan": f"{plan.id} ({plan.rule})"})
 

@@ -13,10 +13,12 @@ DECLARED = {
     ),
     "submission": Declared(
         error={
-            "extracted": "the archive holds what the sandbox needs and nothing else",
-            "plays": "real games are played from the extracted archive without a fallback",
+            "extracted": "the archive holds exactly what its manifest lists, and unpacks as the sandbox unpacks it",
             "size": "the archive is under the size limit",
-            "time": "no decision takes longer than its limit",
+            "deck": "the deck is legal in every declared generation and the agent answers with it",
+            "logits": "the imported agent computes the reference logits of the artifact",
+            "plays": "real games are played from the extracted archive without error, timeout or fallback",
+            "time": "a game's decisions stay well inside the time budget",
         }
     ),
 }

@@ -3,7 +3,12 @@
 from tcg_assets.checks.declared import Declared
 
 DECLARED = {
-    "card_features": Declared(error={"id_coverage": "every card and attack of the engine has its row"}),
+    "card_features": Declared(
+        error={
+            "id_coverage": "every card and attack of the engine has its row",
+            "finite": "no static feature is NaN or infinite",
+        }
+    ),
     "work_plan": Declared(
         error={
             "each_row_once": "each selected row is in the plan exactly once",

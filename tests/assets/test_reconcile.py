@@ -10,6 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 
 from tcg_assets.definitions import defs
 from tcg_assets.instance import open_instance
@@ -92,7 +93,10 @@ def test_a_run_that_never_got_a_process_is_closed_after_a_while(
 
 
 def test_a_queued_run_belongs_to_the_daemon(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    instance.run_storage.add_run(dg.DagsterRun("card_tables", status=dg.DagsterRunStatus.QUEUED))
+    location = RegisteredCodeLocationOrigin("tcg_assets")
+    origin = RemoteRepositoryOrigin(location, "__repository__").get_job_origin("card_tables")
+    queued = dg.DagsterRunStatus.QUEUED
+    instance.run_storage.add_run(dg.DagsterRun("card_tables", status=queued, remote_job_origin=origin))
     assert instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]))
     later = time.time() + 3600
     monkeypatch.setattr("tcg_assets.reconcile.time.time", lambda: later)
