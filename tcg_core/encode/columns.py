@@ -1,5 +1,6 @@
 """Rows in memory, by column: the one form between encoder, Parquet, batch builder and play."""
 
+import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,17 @@ class Columns:
             owner = SCHEMA.by_name[name].group
             values[name] = array[gathers[owner]] if owner else array[index]
         return Columns(len(index), values, offsets)
+
+    def digest(self) -> str:
+        """Hex SHA-256 of the logical rows: the same streams with the same values, whatever file they came from."""
+        total = hashlib.sha256()
+        for name, array in sorted(self.values.items()):
+            kind = "str" if array.dtype == object else array.dtype.newbyteorder("<").str
+            data = "\n".join(map(repr, array.tolist())).encode() if array.dtype == object else array.tobytes()
+            total.update(f"{name}|{kind}|{array.shape}|".encode() + data)
+        for group, bounds in sorted(self.offsets.items()):
+            total.update(f"{group}|".encode() + np.diff(bounds).astype("<i8").tobytes())
+        return total.hexdigest()
 
     def nbytes(self) -> int:
         """Bytes held, text counted as one 4-byte dictionary index."""

@@ -1,0 +1,87 @@
+"""Day archives: what is refused as a whole, and what costs one member only."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tcg_core.replay import archive as module
+from tcg_core.replay.archive import ArchiveError, open_archive
+from tcg_core.replay.errors import Quarantine
+from tests.golden.replays import ARCHIVES
+
+
+def write(path: Path, members: list[tuple[str, bytes]]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members:
+            file.writestr(name, data)
+    return path
+
+
+def test_members_in_order_of_episode(tmp_path: Path) -> None:
+    path = write(tmp_path / "day.zip", [("10.json", b"ten"), ("sub/9.json", b"nine")])
+    with open_archive(path) as archive:
+        assert [(m.name, m.episode_id, m.size) for m in archive.members] == [("sub/9.json", 9, 4), ("10.json", 10, 3)]
+        assert [archive.read(member) for member in archive.members] == [b"nine", b"ten"]
+
+
+def test_digests_tell_content_from_container(tmp_path: Path) -> None:
+    one = open_archive(write(tmp_path / "a.zip", [("1.json", b"x" * 99)]))
+    other = open_archive(write(tmp_path / "b.zip", [("1.json", b"x" * 98 + b"y")]))
+    assert one.directory_digest != other.directory_digest and one.sha256 != other.sha256
+    assert open_archive(ARCHIVES[0]).directory_digest == open_archive(ARCHIVES[0]).directory_digest
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("members", "complaint"),
+    [
+        ([], "no members"),
+        ([("1.json", b"a"), ("1.json", b"b")], "episode 1 twice"),
+        ([("1.json", b"a"), ("01.json", b"b")], "episode 1 twice"),
+        ([("1.json", b"a"), ("notes.txt", b"b")], "notes.txt"),
+        ([("9" * 19 + ".json", b"a")], "not named"),
+    ],
+)
+def test_archives_refused_by_name(tmp_path: Path, members: list[tuple[str, bytes]], complaint: str) -> None:
+    path = write(tmp_path / "2026-01-01.zip", members)
+    with pytest.raises(ArchiveError, match=complaint) as caught:
+        open_archive(path)
+    assert "2026-01-01.zip" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04 half a header"])
+def test_no_zip_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "2026-01-01.zip"
+    path.write_bytes(data)
+    with pytest.raises(ArchiveError, match=r"2026-01-01\.zip.*not a readable zip"):
+        open_archive(path)
+
+
+def test_a_missing_file_and_a_cut_archive_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArchiveError, match="no such file"):
+        open_archive(tmp_path / "none.zip")
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(ARCHIVES[0].read_bytes()[:100_000])
+    with pytest.raises(ArchiveError, match="not a readable zip"):
+        open_archive(cut)
+
+
+def test_one_damaged_member_costs_that_member(tmp_path: Path) -> None:
+    path = write(tmp_path / "day.zip", [("1.json", bytes(range(256)) * 40), ("2.json", b"fine")])
+    data = bytearray(path.read_bytes())
+    data[60] ^= 0xFF
+    path.write_bytes(data)
+    with open_archive(path) as archive:
+        first, second = archive.members
+        with pytest.raises(Quarantine) as caught:
+            archive.read(first)
+        assert caught.value.reason == "unreadable" and "1.json" in caught.value.text
+        assert archive.read(second) == b"fine"
+
+
+def test_an_oversized_member_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "EPISODE_BYTES_CAP", 3)
+    with open_archive(write(tmp_path / "day.zip", [("1.json", b"four")])) as archive, pytest.raises(Quarantine) as caught:
+        archive.read(archive.members[0])
+    assert caught.value.reason == "oversize"
