@@ -1,0 +1,148 @@
+"""The stage ``torch_artifact``: an MLX checkpoint as a PyTorch artifact that has proven itself on real decisions."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tcg_core.atomic import publishing, write_bytes, write_json
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.checks import Check
+from tcg_core.convert.checks import fp32, parity, reloaded, strict_names
+from tcg_core.convert.decisions import plan_reference
+from tcg_core.convert.players import mlx_player, torch_player
+from tcg_core.convert.reference import write_reference
+from tcg_core.convert.reload import reload
+from tcg_core.convert.replay import compare, replay
+from tcg_core.encode.schema import SCHEMA
+from tcg_core.home import Home
+from tcg_core.model.architecture import MASK_VALUE
+from tcg_core.model.names import join_arrays
+from tcg_core.model.tensors import read_safetensors, safetensors_bytes
+from tcg_core.model.torch_load import CONTRACT, CONTRACT_VERSION, REFERENCE, WEIGHTS, load_artifact
+from tcg_core.plan.load import load_plan
+from tcg_core.plan.plan import Plan
+from tcg_core.progress import phase
+from tcg_core.provenance import (
+    Input,
+    Manifest,
+    artifact_id,
+    code_identity,
+    hash_files,
+    read_manifest,
+    verify_files,
+    versions,
+    write_manifest,
+)
+from tcg_core.train.checkpoint import load_weights
+from tcg_core.train.pointers import require
+
+KIND, CHECKPOINT_KIND, CARDS_KIND = "torch_artifact", "checkpoint", "card_features"
+CHECKS = "checks.json"
+#: Largest accepted difference between frameworks and between processes, fixed before anything is measured.
+TOLERANCE = 1e-4
+#: Size of the reference: validation lanes, and decisions of each from its start.
+LANES, DECISIONS = 8, 24
+_LIBRARIES = ("mlx", "numpy", "torch")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is converted: the checkpoint's directory and manifest, and its plan."""
+
+    step: Path
+    manifest: Manifest
+    plan: Plan
+
+
+def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> Built:
+    """Converts the checkpoint that ``which`` of ``run`` points to; the same checkpoint converts once.
+
+    Publishes ``artifacts/<id>/``: weights.safetensors (leaves and card tables), contract.json, reference.safetensors,
+    checks.json, manifest.json. An artifact whose checks fail is published and recorded as failed, so that it can be looked
+    at; nothing later accepts it.
+
+    Raises :class:`~tcg_core.catalog.errors.ChecksNotPassed` for a run whose checks failed or are absent,
+    :class:`~tcg_core.errors.UnknownId` for an unknown run, :class:`~tcg_core.errors.IntegrityError` for changed files,
+    :class:`~tcg_core.model.config.ModelError` naming a leaf.
+    """
+    registry.require_passed(home, CHECKPOINT_KIND, run)
+    step = require(home.checkpoints / run, which)
+    source = _Source(step, verify_files(step), load_plan(home, run))
+    cards = read_manifest(registry.find(home, CARDS_KIND, source.plan.cards_id))
+    inputs = (source.manifest.as_input(), cards.as_input())
+    config = {"tolerance": TOLERANCE, "lanes": LANES, "decisions": DECISIONS}
+    code = code_identity("tcg_core.convert.artifact", libraries=_LIBRARIES)
+    identity = artifact_id(KIND, inputs, config, code)
+    directory = home.artifacts / identity
+    reused = directory.is_dir()
+    if not reused:
+        with publishing(directory) as temporary:
+            facts = _write(temporary, home, run, source)
+            files = hash_files(temporary)
+            write_manifest(temporary, _manifest(identity, inputs, config, code, files, facts))
+    manifest = verify_files(directory)
+    checks = tuple(Check(**values) for values in json.loads((directory / CHECKS).read_text()))
+    registry.register(home, manifest, directory)
+    registry.record_checks(home, KIND, identity, checks)
+    return Built(KIND, identity, directory, reused, checks, manifest.facts)
+
+
+def _manifest(
+    identity: str, inputs: tuple[Input, ...], config: dict[str, Any], code: str, files: dict[str, str], facts: dict[str, Any]
+) -> Manifest:
+    return Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts)
+
+
+def _write(directory: Path, home: Home, run: str, source: _Source) -> dict[str, Any]:
+    """Writes everything but the manifest; returns the artifact's facts."""
+    architecture, weights, tables, _ = load_weights(source.step)
+    write_bytes(directory / WEIGHTS, safetensors_bytes(join_arrays(weights, tables)))
+    contract = {
+        "contract_version": CONTRACT_VERSION,
+        "kind": "torch_policy",
+        "dtype": "float32",
+        "arch_config": architecture.to_dict(),
+        "schema": SCHEMA.digest,
+        "tables": tables.digest,
+        "generations": list(source.plan.recipe.generations),
+        "mask_value": MASK_VALUE,
+        "tolerance": TOLERANCE,
+        "origin": {"run": run, "step": source.step.name, "checkpoint": source.manifest.content},
+    }
+    write_json(directory / CONTRACT, contract)
+    with phase("conversion and its proofs", total=4) as advance:
+        reference = plan_reference(home, source.plan, tables, LANES, DECISIONS)
+        expected = replay(mlx_player(architecture, weights, tables, str(source.step)), reference)
+        write_reference(directory / REFERENCE, reference, expected)
+        advance(1)
+        net, _, _ = load_artifact(directory)
+        difference = compare(reference, expected, replay(torch_player(net), reference))
+        advance(1)
+        artifact_report = reload(directory)
+        advance(1)
+        checkpoint_report = reload(source.step, directory / REFERENCE, TOLERANCE)
+        advance(1)
+    arrays = read_safetensors(directory / WEIGHTS)
+    checks = (
+        strict_names(architecture, arrays),
+        fp32(arrays),
+        parity(difference, TOLERANCE, len(reference.lanes), reference.decisions, len(reference.steps)),
+        reloaded("reload", artifact_report),
+        reloaded("reload_checkpoint", checkpoint_report),
+    )
+    write_json(directory / CHECKS, [asdict(check) for check in checks])
+    return {
+        "run": run,
+        "step": source.step.name,
+        "parameters": checks[0].facts["parameters"],
+        "parity": difference.largest,
+        "reload": artifact_report["difference"],
+        "reload_checkpoint": checkpoint_report["difference"],
+        "tolerance": TOLERANCE,
+        "reference_rows": reference.rows,
+        "reference_decisions": reference.decisions,
+        "generations": list(source.plan.recipe.generations),
+        "bytes": (directory / WEIGHTS).stat().st_size,
+    }
