@@ -29,9 +29,9 @@ class DatasetRow(DatasetRecord):
 
 
 def stage(connection: sqlite3.Connection, record: DatasetRecord) -> None:
-    """Records a built day as staged; the same build that is already validated stays so."""
+    """Records a built day as staged; the same build that is validated or excluded already stays so."""
     old = find_dataset(connection, record.day, record.dataset_id)
-    if old and old.state == "validated":
+    if old and old.state in ("validated", "excluded"):
         return
     values = asdict(record) | {"generations": "+".join(record.generations), "now": now()}
     connection.execute(

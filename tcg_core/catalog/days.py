@@ -155,15 +155,6 @@ def record_episodes(
     connection.execute("UPDATE days SET cataloged_at = ? WHERE day = ?", (now(), day))
 
 
-def same_content(records: Iterable[EpisodeRecord]) -> list[tuple[int, ...]]:
-    """Groups of episode ids that hold the same decisions, so were played once and published twice."""
-    by_content: dict[str, list[int]] = {}
-    for record in records:
-        if record.content_hash and record.episode_id is not None:
-            by_content.setdefault(record.content_hash, []).append(record.episode_id)
-    return [tuple(sorted(ids)) for ids in by_content.values() if len(ids) > 1]
-
-
 def count_attempt(connection: sqlite3.Connection, day: str) -> int:
     """Counts one more attempt to build the day; the sensor's back-off reads it."""
     connection.execute("UPDATE days SET attempts = attempts + 1 WHERE day = ?", (day,))

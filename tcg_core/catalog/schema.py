@@ -77,7 +77,7 @@ _DAYS = Migration(
             content_hash TEXT {_SHA.format("content_hash")},
             generation TEXT,
             module_version TEXT,
-            best_of INTEGER CHECK (best_of IN (1, 3)),
+            best_of INTEGER CHECK (best_of BETWEEN 1 AND 9),
             decisions INTEGER NOT NULL CHECK (decisions >= 0),
             rows INTEGER NOT NULL CHECK (rows >= 0),
             caveats TEXT NOT NULL CHECK (json_valid(caveats)),

@@ -5,7 +5,7 @@ import pytest
 
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import TRANSITIONS, dataset, datasets_of, mark, validate
-from tcg_core.catalog.days import check_conflicts, day_row, same_content
+from tcg_core.catalog.days import check_conflicts, day_row
 from tcg_core.catalog.errors import CatalogError, EpisodeConflict
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.catalog.schema import DATASET_STATES
@@ -48,10 +48,6 @@ def test_the_same_id_with_the_same_content_is_counted(home):
     add_day(home, "2026-08-01", [episode(1)])
     with catalog(home) as connection:
         assert check_conflicts(connection, "2026-08-02", [episode(1), episode(2)]) == 1
-
-
-def test_one_content_under_two_ids_is_found():
-    assert same_content([episode(1, content="x"), episode(2), episode(3, content="x")]) == [(1, 3)]
 
 
 def test_an_unknown_day_is_named(home):

@@ -1,0 +1,133 @@
+"""Builds the static card and attack tables that networks, checkpoints and play look ids up in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from tcg_core.atomic import publishing, sha256_json
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.checks import Check
+from tcg_core.dataset.card_statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
+from tcg_core.dataset.card_vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
+from tcg_core.encode.cards import CardTables
+from tcg_core.encode.errors import EncodeError
+from tcg_core.errors import IntegrityError
+from tcg_core.home import Home
+from tcg_core.provenance import Manifest, artifact_id, code_identity, hash_files, verify_files, versions, write_manifest
+
+KIND, TABLES = "card_features", "tables.safetensors"
+CHECKS = ("id_coverage", "finite")
+_LIBRARIES = ("numpy", "safetensors")
+
+
+def build_tables(cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]) -> CardTables:
+    """Tables of cards and attacks by generation (``engine.cards.Card`` and ``Attack``, or anything with their fields)."""
+    attack_ids = {generation: attack_contents(attacks[generation]) for generation in attacks}
+    card_ids = {generation: card_contents(cards[generation], attack_ids[generation]) for generation in cards}
+    attack_words = vocabulary(attacks, attack_ids, "attack_id")
+    card_words = vocabulary(cards, card_ids, "card_id")
+    by_id = {generation: {attack.attack_id: attack for attack in attacks[generation]} for generation in attacks}
+    return CardTables(
+        card_words.index,
+        attack_words.index,
+        _matrix(card_words, lambda generation, card: card_features_of(card, by_id[generation]), len(CARD_NAMES)),
+        _matrix(attack_words, lambda _, attack: attack_features(attack), len(ATTACK_NAMES)),
+    )
+
+
+def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]) -> Built:
+    """Publishes ``cards/<id>/tables.safetensors``; the id follows from the engine's tables and this code."""
+    sources = {generation: sha256_json([_plain(cards[generation]), _plain(attacks[generation])]) for generation in sorted(cards)}
+    config = {"engine_tables": sources}
+    code = code_identity(__name__, libraries=_LIBRARIES)
+    id = artifact_id(KIND, (), config, code)
+    path = home.cards / id
+    reused = _intact(path)
+    if not reused:
+        tables = build_tables(cards, attacks)
+        with publishing(path) as temporary:
+            save_file({name: np.ascontiguousarray(array) for name, array in tables.arrays().items()}, temporary / TABLES)
+            facts = {"digest": tables.digest, "card_columns": list(CARD_NAMES), "attack_columns": list(ATTACK_NAMES)}
+            manifest = Manifest(KIND, id, (), config, code, versions(_LIBRARIES), hash_files(temporary), facts)
+            write_manifest(temporary, manifest)
+    manifest = verify_files(path)
+    registry.register(home, manifest, path)
+    tables = _load(path)
+    checks = check_tables(tables, cards, attacks)
+    registry.record_checks(home, KIND, id, checks)
+    shown: dict[str, Any] = {
+        "digest": tables.digest,
+        "cards": len(tables.card_static) - FIRST,
+        "attacks": len(tables.attack_static) - FIRST,
+        "card_features": tables.card_static.shape[1],
+        "attack_features": tables.attack_static.shape[1],
+        "generations": {generation: len(cards[generation]) for generation in sorted(cards)},
+        "bytes": (path / TABLES).stat().st_size,
+    }
+    return Built(KIND, id, path, reused, checks, shown)
+
+
+def load_cards(home: Home, id: str) -> CardTables:
+    """The tables of that id; raises :class:`IntegrityError` if the files are not those that were published."""
+    path = registry.find(home, KIND, id)
+    verify_files(path)
+    return _load(path)
+
+
+def check_tables(
+    tables: CardTables, cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]
+) -> tuple[Check, ...]:
+    """id_coverage: each id of the engine has a position of its own content, and no other id has one; finite: no NaN."""
+    problems = []
+    for what, records, key, index, size in (
+        ("card", cards, "card_id", tables.card_index, len(tables.card_static)),
+        ("attack", attacks, "attack_id", tables.attack_index, len(tables.attack_static)),
+    ):
+        for generation in sorted(set(records) | set(index)):
+            wanted = {getattr(record, key) for record in records.get(generation, ())}
+            table = index.get(generation, np.zeros(0, np.int32))
+            held = {int(id) for id in np.flatnonzero(table >= FIRST)}
+            problems += [f"{generation}: {what} {id} has no position" for id in sorted(wanted - held)[:3]]
+            problems += [f"{generation}: {what} {id} is unknown to the engine" for id in sorted(held - wanted)[:3]]
+            if len(table) and int(table.max()) >= size:
+                problems.append(f"{generation}: {what} position {int(table.max())} is past the table of {size}")
+    counts = f"{len(tables.card_static) - FIRST} cards and {len(tables.attack_static) - FIRST} attacks"
+    finite = bool(np.isfinite(tables.card_static).all() and np.isfinite(tables.attack_static).all())
+    return (
+        Check(
+            "id_coverage", not problems, "; ".join(problems) or f"each id of {', '.join(sorted(cards))} has a position: {counts}"
+        ),
+        Check("finite", finite, "all static features are finite" if finite else "a static feature is not finite"),
+    )
+
+
+def _matrix(words: Vocabulary, features: Any, width: int) -> Any:
+    matrix = np.zeros((words.size, width), np.float32)
+    for position, (generation, record) in enumerate(words.first, FIRST):
+        matrix[position] = features(generation, record)
+    return matrix
+
+
+def _load(path: Path) -> CardTables:
+    try:
+        return CardTables.from_arrays(load_file(path / TABLES))
+    except (OSError, SafetensorError, EncodeError) as error:
+        raise IntegrityError(f"{path / TABLES}: {error}") from None
+
+
+def _intact(path: Path) -> bool:
+    try:
+        verify_files(path)
+    except IntegrityError:
+        return False
+    return True
+
+
+def _plain(records: Sequence[Any]) -> list[Any]:
+    return [asdict(record) for record in records]

@@ -1,0 +1,11 @@
+"""Refusals about days and what is built of them."""
+
+from tcg_core.errors import TcgError
+
+
+class DayError(TcgError):
+    """A day that cannot be taken, built or promoted as it stands."""
+
+
+class SchemaMismatch(TcgError):
+    """A file written under another schema, encoder or column layout than this code's."""
