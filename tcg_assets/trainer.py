@@ -19,6 +19,8 @@ from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.train.guard import die_with_parent
 
+LOG = logging.getLogger("tcg")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains one plan; returns the exit status."""
@@ -36,13 +38,22 @@ def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], r
     from tcg_core.train.run import train
 
     started = time.monotonic()
+    home = Home.resolve(options.home).prepare()
     try:
-        built = train(Home.resolve(options.home), options.plan, device=options.device, allow_inexact=options.allow_inexact)
+        built = train(home, options.plan, device=options.device, allow_inexact=options.allow_inexact, report=_log_epoch)
     except TcgError as error:
         say(said_refused(str(error)))
         return refused_status
     say(said_built(built, time.monotonic() - started))
     return 0
+
+
+def _log_epoch(event: dict[str, Any]) -> None:
+    """One line an epoch: the rest of the progress is in the log already, and each line is a row of Dagster's database."""
+    if event["event"] == "epoch":
+        figures = {"train_loss": event["train_loss"]} | {f"val_{name}": value for name, value in event["val"].items()}
+        shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items() if value is not None)
+        LOG.info("epoch %d of %d: %s", event["epoch"] + 1, event["epochs"], shown)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -5,7 +5,7 @@ import sys
 import types
 
 
-def train(home, plan_id, device="auto", allow_inexact=False):
+def train(home, plan_id, device="auto", allow_inexact=False, report=None):
     import logging
 
     from tcg_core.errors import TcgError
