@@ -55,15 +55,15 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
             for epoch in range(recipe.epochs)
         ),
         "validation": (
-            _order(lanes, chunks, validation, work.val_batch_size, recipe, np.random.default_rng([recipe.seed, _VALIDATION_ORDER])),
+            _order(
+                lanes, chunks, validation, work.val_batch_size, recipe, np.random.default_rng([recipe.seed, _VALIDATION_ORDER])
+            ),
         ),
     }
     return Assembled(lanes, decisions, chunks, orders)
 
 
-def _order(
-    lanes: Lanes, chunks: Chunks, side: np.ndarray, budget: int, recipe: Recipe, generator: np.random.Generator
-) -> Order:
+def _order(lanes: Lanes, chunks: Chunks, side: np.ndarray, budget: int, recipe: Recipe, generator: np.random.Generator) -> Order:
     # The window holds open_row_groups' worth of rows: a side with a tenth of the rows opens ten times as many groups.
     window = math.ceil(recipe.work.open_row_groups * lanes.rows.sum() / lanes.rows[side].sum())
     if recipe.work.mode == "stateless":

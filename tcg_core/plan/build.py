@@ -51,7 +51,14 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
 
 
 def _write(
-    directory: Path, identity: str, recipe: Recipe, cards: str, selected: Selected, inputs: tuple[Input, ...], config: dict[str, Any], code: str
+    directory: Path,
+    identity: str,
+    recipe: Recipe,
+    cards: str,
+    selected: Selected,
+    inputs: tuple[Input, ...],
+    config: dict[str, Any],
+    code: str,
 ) -> None:
     made = assemble(selected.rows, recipe)
     if made.chunks.decision_rows.max() > 32767:
@@ -70,4 +77,3 @@ def _write(
         write_json(temporary / SUMMARY, summary)
         files = hash_files(temporary)
         write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts))
-

@@ -21,9 +21,13 @@ def each_row_once(plan: Plan, rows: IdentityRows) -> Check:
         if not np.array_equal(np.sort(planned), np.sort(wanted)):
             missing = len(np.setdiff1d(wanted, planned))
             foreign = len(np.setdiff1d(planned, wanted))
-            wrong.append(f"{side} epoch {epoch}: {missing} rows missing, {len(planned) - len(np.unique(planned))} repeated, {foreign} not selected")
+            wrong.append(
+                f"{side} epoch {epoch}: {missing} rows missing, {len(planned) - len(np.unique(planned))} repeated, {foreign} not selected"
+            )
     return Check(
-        "each_row_once", not wrong, wrong[0] if wrong else f"{len(rows)} selected rows, each once an epoch",
+        "each_row_once",
+        not wrong,
+        wrong[0] if wrong else f"{len(rows)} selected rows, each once an epoch",
         facts={"rows": len(rows), "epochs": len(plan.orders["train"])},
     )
 
@@ -42,7 +46,8 @@ def decisions_whole(plan: Plan, rows: IdentityRows) -> Check:
     if len(cut):
         r = int(cut[0])
         return Check(
-            "decisions_whole", False,
+            "decisions_whole",
+            False,
             f"{len(cut)} decisions are cut; first: episode {rows.episode_id[r]} game {rows.game[r]} side {rows.side[r]} step_id {rows.step_id[r]}",
         )
     return Check("decisions_whole", True, f"{int(plan.chunks.decisions.sum())} decisions, none cut")
@@ -53,7 +58,8 @@ def budgets(plan: Plan) -> Check:
     work = plan.recipe.work
     longest = int(plan.chunks.decisions.max())
     largest = {
-        side: max(int(_batch_rows(plan, side, epoch).max()) for epoch in range(len(plan.orders[side]))) for side in ("train", "validation")
+        side: max(int(_batch_rows(plan, side, epoch).max()) for epoch in range(len(plan.orders[side])))
+        for side in ("train", "validation")
     }
     passed = longest <= work.tbptt_chunk and largest["train"] <= work.batch_size and largest["validation"] <= work.val_batch_size
     message = (
@@ -77,7 +83,11 @@ def lane_order(plan: Plan) -> Check:
         bad_start = first & (number != 0)
         if bad.any() or bad_start.any():
             at = int(np.argmax(bad)) + 1 if bad.any() else int(np.argmax(bad_start))
-            return Check("lane_order", False, f"{side} epoch {epoch}: lane {plan.lanes.name(int(lane[at]))} is out of order at chunk {number[at]}")
+            return Check(
+                "lane_order",
+                False,
+                f"{side} epoch {epoch}: lane {plan.lanes.name(int(lane[at]))} is out of order at chunk {number[at]}",
+            )
     return Check("lane_order", True, f"{len(plan.lanes)} lanes in order")
 
 
@@ -88,7 +98,11 @@ def split_disjoint(plan: Plan, rows: IdentityRows) -> Check:
     train, validation = (len(np.unique(rows.episode_id[mask])) for mask in (~side, side))
     lanes_agree = np.isin(plan.lanes.episode_id[plan.lanes.validation.astype(bool)], rows.episode_id[~side]).sum() == 0
     passed = not len(both) and bool(lanes_agree)
-    message = f"{train} training and {validation} validation episodes" if passed else f"{len(both)} episodes on both sides, first {both[:1].tolist()}"
+    message = (
+        f"{train} training and {validation} validation episodes"
+        if passed
+        else f"{len(both)} episodes on both sides, first {both[:1].tolist()}"
+    )
     return Check("split_disjoint", passed, message, facts={"train_episodes": train, "validation_episodes": validation})
 
 

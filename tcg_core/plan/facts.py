@@ -16,7 +16,11 @@ def summarize(made: Assembled, recipe: Recipe) -> dict[str, Any]:
     microbatch without a decision because another lane's chunk is longer."""
     validation = made.lanes.validation.astype(bool)
     work = recipe.work
-    facts: dict[str, Any] = {"mode": work.mode, "days": len(np.unique(made.lanes.day)), "episodes": len(np.unique(made.lanes.episode_id))}
+    facts: dict[str, Any] = {
+        "mode": work.mode,
+        "days": len(np.unique(made.lanes.day)),
+        "episodes": len(np.unique(made.lanes.episode_id)),
+    }
     for side, mask, budget in (("train", ~validation, work.batch_size), ("validation", validation, work.val_batch_size)):
         name: Side = "train" if side == "train" else "validation"
         orders = made.orders[name]
@@ -48,7 +52,9 @@ def plot(path: Path, made: Assembled, recipe: Recipe) -> None:
 
     order = made.orders["train"][0]
     rows = np.add.reduceat(made.chunks.rows[order.chunks], order.bounds[:-1])
-    opening = np.add.reduceat(np.where(made.chunks.index[order.chunks] == 0, made.chunks.rows[order.chunks], 0), order.bounds[:-1])
+    opening = np.add.reduceat(
+        np.where(made.chunks.index[order.chunks] == 0, made.chunks.rows[order.chunks], 0), order.bounds[:-1]
+    )
     figure = Figure(figsize=(6, 2.6), layout="constrained")
     axes = figure.subplots()
     axes.fill_between(np.arange(len(rows)), rows, step="mid", color="#9dc3e6", label="rows")

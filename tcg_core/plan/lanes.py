@@ -72,7 +72,10 @@ def find_lanes(rows: IdentityRows) -> tuple[Lanes, Decisions]:
         bounds=bounds,
     )
     lanes = Lanes(
-        **{name: getattr(rows, name)[starts] for name in ("episode_id", "game", "side", "day", "group", "generation", "validation")},
+        **{
+            name: getattr(rows, name)[starts]
+            for name in ("episode_id", "game", "side", "day", "group", "generation", "validation")
+        },
         first_row=rows.row[starts],
         rows=sizes,
         decisions=np.diff(bounds),
@@ -89,7 +92,9 @@ def _refuse_repeated(lanes: Lanes) -> None:
     unique, first, times = np.unique(keys, return_index=True, return_counts=True)
     if len(unique) < len(lanes):
         again = int(np.argmax(times > 1))
-        raise PlanError(f"lane {lanes.name(int(first[again]))}: its rows are in {times[again]} separate places, expected one run of rows")
+        raise PlanError(
+            f"lane {lanes.name(int(first[again]))}: its rows are in {times[again]} separate places, expected one run of rows"
+        )
 
 
 def _refuse_scattered(lanes: Lanes, rows: IdentityRows, starts: Array, sizes: Array) -> None:

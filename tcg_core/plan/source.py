@@ -2,14 +2,13 @@
 
 import sqlite3
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from tcg_core.atomic import sha256_json
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.registry import relative
-from tcg_core.catalog.selection import SelectedDay, select_days
+from tcg_core.catalog.selection import SelectedDay, episode_contents, select_days
 from tcg_core.dataset.reader import DayReader
 from tcg_core.home import Home
 from tcg_core.plan.errors import PlanError
@@ -30,12 +29,6 @@ class Selected:
     digest: str
 
 
-@dataclass(frozen=True)
-class _Episode:
-    content: str
-    generation: str
-
-
 def select(home: Home, recipe: Recipe) -> Selected:
     """Resolves the recipe's selection against the catalog.
 
@@ -44,25 +37,33 @@ def select(home: Home, recipe: Recipe) -> Selected:
     """
     days: list[PlanDay] = []
     parts: list[IdentityRows] = []
-    kept: dict[str, list[int]] = {}
+    kept: dict[str, list[list[int]]] = {}
     first_row = first_group = 0
     with catalog(home) as connection:
-        chosen = select_days(connection, recipe.selection)
+        chosen = select_days(connection, recipe.selection, recipe.generations)
         absent = sorted(set(recipe.split.holdout_days) - {day.day for day in chosen})
         if absent:
             raise PlanError(f"split.holdout_days: {', '.join(absent)} is not among the selected days")
         for day in chosen:
-            reader = DayReader(Path(day.path))
+            reader = DayReader(day.path)
             rows = _day_rows(connection, day, reader, recipe, len(days), first_row, first_group)
-            manifest = read_manifest(Path(day.path).parent)
+            manifest = read_manifest(day.path.parent)
             days.append(
                 PlanDay(
-                    day.day, manifest.id, relative(home, Path(day.path)), day.sha256, manifest.content,
-                    reader.rows, first_row, len(reader.row_groups), first_group,
+                    day.day,
+                    manifest.id,
+                    relative(home, day.path),
+                    day.sha256,
+                    manifest.content,
+                    reader.rows,
+                    first_row,
+                    len(reader.row_groups),
+                    first_group,
                 )
             )
             parts.append(rows)
-            kept[day.day] = [int(episode) for episode in np.unique(rows.episode_id)]
+            sides = (rows.episode_id[rows.validation == side] for side in (False, True))
+            kept[day.day] = [[int(episode) for episode in np.unique(ids)] for ids in sides]
             first_row += reader.rows
             first_group += len(reader.row_groups)
     rows = IdentityRows.concatenate(parts)
@@ -72,23 +73,28 @@ def select(home: Home, recipe: Recipe) -> Selected:
 
 
 def _day_rows(
-    connection: sqlite3.Connection, day: SelectedDay, reader: DayReader, recipe: Recipe, number: int, first_row: int, first_group: int
+    connection: sqlite3.Connection,
+    day: SelectedDay,
+    reader: DayReader,
+    recipe: Recipe,
+    number: int,
+    first_row: int,
+    first_group: int,
 ) -> IdentityRows:
-    found = connection.execute("SELECT episode_id, content_hash, generation FROM episodes WHERE day = ? AND status = 'rows'", (day.day,))
-    episodes = {int(row[0]): _Episode(str(row[1]), str(row[2])) for row in found}
-    wanted = {episode: episodes[episode] for episode in day.episodes if episodes[episode].generation in recipe.generations}
+    contents = episode_contents(connection, day.day)
+    generations = _generations(connection, day.day)
+    kept = set(contents) if day.kept is None else set(day.kept)
     columns = reader.read(_STREAMS)
     ids, where = np.unique(columns["episode_id"], return_inverse=True)
-    unknown = [int(episode) for episode in ids if int(episode) not in episodes]
+    unknown = [int(episode) for episode in ids if int(episode) not in contents]
     if unknown:
         raise PlanError(f"day {day.day}: episode {unknown[0]} has rows but is not in the catalog")
-    known = [wanted.get(int(episode)) for episode in ids]
-    validation = validation_episodes(recipe.split, day.day, {int(e): k.content for e, k in zip(ids, known, strict=True) if k})
-    of_episode = {
-        "keep": np.array([k is not None for k in known]),
-        "validation": np.array([int(episode) in validation for episode in ids]),
-        "generation": np.array([recipe.generations.index(k.generation) if k else 0 for k in known], np.int8),
-    }
+    wanted = [int(e) for e in ids if int(e) in kept and generations[int(e)] in recipe.generations]
+    validation = validation_episodes(recipe.split, day.day, {episode: contents[episode] for episode in wanted})
+    known = {name: i for i, name in enumerate(recipe.generations)}
+    keep = np.isin(ids, wanted)
+    on_validation = np.isin(ids, sorted(validation))
+    generation = np.array([known.get(generations[int(e)], 0) for e in ids], np.int8)
     starts = np.array([first for first, _ in reader.row_groups], np.int64)
     row = np.arange(columns.rows, dtype=np.int64)
     rows = IdentityRows(
@@ -101,7 +107,12 @@ def _day_rows(
         step_id=columns["step_id"],
         new_episode=columns["new_episode"],
         aux_valid=columns["aux_valid"],
-        generation=of_episode["generation"][where],
-        validation=of_episode["validation"][where],
+        generation=generation[where],
+        validation=on_validation[where],
     )
-    return rows.take(np.flatnonzero(of_episode["keep"][where]))
+    return rows.take(np.flatnonzero(keep[where]))
+
+
+def _generations(connection: sqlite3.Connection, day: str) -> dict[int, str]:
+    query = "SELECT episode_id, generation FROM episodes WHERE day = ? AND status = 'rows'"
+    return {int(row["episode_id"]): str(row["generation"]) for row in connection.execute(query, (day,))}

@@ -21,7 +21,9 @@ def write_tables(directory: Path, lanes: Lanes, chunks: Chunks, orders: dict[Sid
     """Writes lanes, chunks (with the rows of each decision), slots (side, epoch, microbatch, chunk, in order) and
     microbatches (n_rows, n_valid, slots, open row groups)."""
     _write(directory / LANES, {name: getattr(lanes, name) for name in Lanes.__dataclass_fields__})
-    decision_rows = pa.ListArray.from_arrays(chunks.decision_bounds.astype(np.int32), pa.array(chunks.decision_rows.astype(np.int16)))
+    decision_rows = pa.ListArray.from_arrays(
+        chunks.decision_bounds.astype(np.int32), pa.array(chunks.decision_rows.astype(np.int16))
+    )
     _write(directory / CHUNKS, {name: getattr(chunks, name) for name in _CHUNK_COLUMNS} | {"decision_rows": decision_rows})
     slots: dict[str, list[Any]] = {name: [] for name in ("validation", "epoch", "microbatch", "chunk")}
     batches: dict[str, list[Any]] = {

@@ -1,0 +1,73 @@
+"""What makes a run this run: everything a recovery compares before it goes on."""
+
+from typing import Any
+
+from tcg_core.encode.cards import CardTables
+from tcg_core.encode.schema import SCHEMA
+from tcg_core.model.architecture import Architecture
+from tcg_core.plan.plan import Plan
+from tcg_core.settings import to_dict
+from tcg_core.train import optimizer
+from tcg_core.train.errors import RecoverRefused
+from tcg_core.train.schedule import Horizon
+
+CHECKPOINT_VERSION = 1
+#: Keys of a state that must be equal, and of ``environment`` on which the bits depend.
+IDENTITY = (
+    *("checkpoint_version", "run", "plan", "arch_config", "accum_steps", "optimizer_contract", "scheduler_contract"),
+    *("schema_digest", "cards_digest", "seed", "split_seed"),
+)
+EXACT = ("mlx", "blas", "threads", "device")
+
+
+def describe(
+    plan: Plan, architecture: Architecture, cards: CardTables, horizon: Horizon, environment: dict[str, Any]
+) -> dict[str, Any]:
+    """The part of ``state.json`` that does not change while the run goes."""
+    recipe = plan.recipe
+    return {
+        "checkpoint_version": CHECKPOINT_VERSION,
+        "run": plan.id,
+        "plan": {"id": plan.id, "sha256": plan.sha256},
+        "run_config": to_dict(recipe),
+        "arch_config": architecture.to_dict(),
+        "schema_digest": SCHEMA.digest,
+        "cards": plan.cards_id,
+        "cards_digest": cards.digest,
+        "optimizer_contract": optimizer.contract(recipe.optimizer, optimizer.routing(architecture)),
+        "scheduler_contract": horizon.contract(),
+        "scheduler_total_steps": horizon.total,
+        "accum_steps": recipe.work.accum_steps,
+        "seed": recipe.seed,
+        "split_seed": recipe.split.split_seed,
+        "microbatches_per_epoch": [plan.count(epoch) for epoch in range(recipe.epochs)],
+        "optimizer_steps_per_epoch": [plan.updates(epoch) for epoch in range(recipe.epochs)],
+        "dataset_manifest": [{"day": day.day, "sha256": day.sha256, "rows": day.rows} for day in plan.days],
+        "inference_config": {"would_ko": False},
+        "prospective": None,
+        "phase_id": None,
+        "environment": environment,
+    }
+
+
+def refuse_other(found: dict[str, Any], wanted: dict[str, Any], allow_inexact: bool) -> None:
+    """Raises :class:`RecoverRefused` naming the first thing in which a stored state differs from the run asked for."""
+    for key in IDENTITY:
+        if found.get(key) != wanted[key]:
+            where, old, new = _first_difference(key, found.get(key), wanted[key])
+            raise RecoverRefused(f"run {wanted['run']} cannot be recovered: {where} is {new}, its checkpoint has {old}")
+    for key in EXACT:
+        old, new = found["environment"].get(key), wanted["environment"][key]
+        if old != new and not allow_inexact:
+            raise RecoverRefused(
+                f"run {wanted['run']} cannot be recovered exactly: {key} is {new}, its checkpoint was made under {old}; "
+                "use the same, or allow_inexact (--allow-inexact)"
+            )
+
+
+def _first_difference(where: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(set(old) | set(new)):
+            if old.get(key) != new.get(key):
+                return _first_difference(f"{where}.{key}", old.get(key), new.get(key))
+    return where, old, new

@@ -1,0 +1,230 @@
+"""The training loop: executes the plan, compares what it did with it, validates and saves after every epoch."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from tcg_core.dataset.cache import RowGroupCache
+from tcg_core.model.bootstrap import mlx
+from tcg_core.progress import phase
+from tcg_core.train import pointers
+from tcg_core.train.board import Board
+from tcg_core.train.errors import TrainError
+from tcg_core.train.loss import Normalizer
+from tcg_core.train.prefetch import ahead
+from tcg_core.train.prepare import Prepared
+from tcg_core.train.session import Session
+from tcg_core.train.state import Running
+from tcg_core.train.step import Updated
+from tcg_core.train.validate import validate
+
+if TYPE_CHECKING:
+    import mlx.core as mx
+else:
+    mx = mlx().core
+
+Report = Callable[[dict[str, Any]], None]
+_SECONDS_BETWEEN_REPORTS = 1.0
+
+
+@dataclass
+class Clock:
+    """Where the time of an epoch went, seconds: all of it, and waiting for data."""
+
+    started: float = field(default_factory=time.monotonic)
+    waited: float = 0.0
+    last_report: float = 0.0
+
+    def watch(self, items: Iterator[Prepared]) -> Iterator[Prepared]:
+        """Passes items on and adds up how long each was waited for."""
+        while True:
+            asked = time.monotonic()
+            item = next(items, None)
+            self.waited += time.monotonic() - asked
+            if item is None:
+                return
+            yield item
+
+
+def run_epochs(session: Session, board: Board, report: Report, latest_every: int) -> None:
+    """Trains from where the session stands to the end of the plan."""
+    epochs = session.plan.recipe.epochs
+    while session.progress.epoch < epochs:
+        _train_epoch(session, board, report, latest_every)
+        _close_epoch(session, board, report)
+
+
+def _train_epoch(session: Session, board: Board, report: Report, latest_every: int) -> None:
+    progress, plan = session.progress, session.plan
+    epoch, count, accum = progress.epoch, plan.count(progress.epoch), plan.recipe.work.accum_steps
+    if progress.microbatch == 0:
+        session.memories.clear()
+        progress.running = Running()
+        progress.processed.append([0, 0, 0])
+    title = f"train epoch {epoch + 1}/{plan.recipe.epochs}"
+    clock = Clock()
+    with phase(title, count - progress.microbatch, "microbatches") as advance:
+        stream = clock.watch(ahead(session.prepare_train, list(range(progress.microbatch, count))))
+        while progress.microbatch < count:
+            window = [plan.microbatch(epoch, i) for i in range(progress.microbatch, min(progress.microbatch + accum, count))]
+            normalizer = Normalizer(sum(m.n_rows for m in window), sum(m.n_valid for m in window))
+            began = time.monotonic()
+            rate = session.horizon.rate(progress.updates + 1)
+            taken = itertools.islice(stream, len(window))
+            done = session.stepper.apply(taken, normalizer, session.memories, rate, progress.updates + 1)
+            progress.updates += 1
+            progress.microbatch += len(window)
+            counts = progress.processed[epoch]
+            progress.processed[epoch] = [counts[0] + len(window), counts[1] + 1, counts[2] + done.rows]
+            progress.running.add(done.rows, done.valid, done.ce, done.heads)
+            progress.point(done.ce / done.rows)
+            _show_update(session, board, report, done, rate, time.monotonic() - began, clock)
+            advance(len(window))
+            if progress.updates % latest_every == 0 and progress.microbatch < count:
+                board.flush()
+                session.save((pointers.LATEST,))
+    _compare(session, epoch)
+    progress.running.seconds += time.monotonic() - clock.started
+    progress.running.waited += clock.waited
+
+
+def _compare(session: Session, epoch: int) -> None:
+    plan, found = session.plan, session.progress.processed[epoch]
+    planned = [plan.count(epoch), plan.updates(epoch), plan.rows["train"]]
+    if found != planned:
+        raise TrainError(f"epoch {epoch}: planned {planned} microbatches, updates, rows; processed {found}")
+    if session.memories:
+        raise TrainError(
+            f"epoch {epoch}: {len(session.memories)} lanes were not brought to their end, first {next(iter(session.memories))}"
+        )
+
+
+def _close_epoch(session: Session, board: Board, report: Report) -> None:
+    progress, plan = session.progress, session.plan
+    epoch, epochs = progress.epoch, plan.recipe.epochs
+    report({"event": "validation", "epoch": epoch, "epochs": epochs})
+    began = time.monotonic()
+    with phase(f"validation {epoch + 1}/{epochs}", plan.count(0, "validation"), "microbatches") as advance:
+        found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, advance)
+    loss, aux = progress.running.means(session.aux_weights)
+    entry = {
+        "epoch": epoch,
+        "updates": progress.updates,
+        "train_loss": loss,
+        "train_aux_loss": aux,
+        "train_seconds": progress.running.seconds,
+        "train_waited": progress.running.waited,
+        "validation": found.metrics,
+        "validation_rows": found.rows,
+        "validation_seconds": time.monotonic() - began,
+    }
+    progress.history.append(entry)
+    names = [pointers.LATEST]
+    if _better(found.metrics, progress.best):
+        progress.best = {"update": progress.updates, "epoch": epoch, "acc": found.metrics["acc"], "ce": found.metrics["ce"]}
+        names.append(pointers.BEST)
+    progress.epoch, progress.microbatch = epoch + 1, 0
+    progress.finished = progress.epoch == epochs
+    if progress.finished or progress.epoch % max(plan.recipe.checkpoint_every_epochs, 1) == 0:
+        names.append(pointers.epoch_pointer(epoch))
+    _show_epoch(board, entry, progress.epoch)
+    if progress.finished and progress.best is not None:
+        board.scalars({"summary/best_val_acc": progress.best["acc"], "summary/final_gstep": progress.updates}, progress.updates)
+    board.flush()
+    with phase(f"checkpoint {epoch + 1}/{epochs}", 1, "directory") as advance:
+        session.save(tuple(names))
+        advance(1)
+    report({"event": "epoch", "epochs": epochs, "best": progress.best, **_brief(entry)})
+
+
+def _better(metrics: dict[str, Any], best: dict[str, Any] | None) -> bool:
+    """Higher validation accuracy; on a tie lower cross-entropy."""
+    return best is None or (metrics["acc"], -metrics["ce"]) > (best["acc"], -best["ce"])
+
+
+def _brief(entry: dict[str, Any]) -> dict[str, Any]:
+    metrics = entry["validation"]
+    numbers = {name: metrics[name] for name in ("ce", "acc", "equiv", "top3", "atk", "ko")}
+    return {
+        "epoch": entry["epoch"],
+        "updates": entry["updates"],
+        "train_loss": entry["train_loss"],
+        "val": numbers,
+        "val_unforced": metrics["unforced"]["acc"],
+    }
+
+
+def _show_update(
+    session: Session, board: Board, report: Report, done: Updated, rate: float, seconds: float, clock: Clock
+) -> None:
+    weights, updates = session.aux_weights, session.progress.updates
+    aux = sum(weights[name] * value for name, value in done.heads.items()) / done.valid if done.valid else 0.0
+    board.scalars(
+        {
+            "train/loss": done.ce / done.rows,
+            "train/aux_loss": aux,
+            "train/grad_norm": done.clipped,
+            "train/grad_norm_preclip": done.norm,
+            "train/lr": rate,
+            "train/scheduler_phase_step": updates,
+            "train/step_time_ms": 1000 * seconds,
+            "train/examples_per_step": done.rows,
+            "sys/mlx_peak_memory_gib": mx.get_peak_memory() / 2**30,
+            "sys/host_memory_percent": psutil.virtual_memory().percent,
+            **_cache("train", session.train.cache),
+            **_cache("val", session.validation.cache),
+        },
+        updates,
+    )
+    now = time.monotonic()
+    if now - clock.last_report >= _SECONDS_BETWEEN_REPORTS:
+        clock.last_report = now
+        progress = session.progress
+        position = {
+            "epoch": progress.epoch,
+            "microbatch": progress.microbatch,
+            "microbatches": session.plan.count(progress.epoch),
+        }
+        numbers = {
+            "updates": updates,
+            "horizon": session.horizon.total,
+            "loss": done.ce / done.rows,
+            "rows_per_second": done.rows / seconds,
+        }
+        report({"event": "update", **position, **numbers})
+
+
+def _cache(side: str, cache: RowGroupCache) -> dict[str, float]:
+    """The seed's cache tags. The cache has one tier: nothing is hot, promoted or spilled."""
+    counters = cache.counters
+    values = {
+        "hit_rate_pct": 100 * counters.hit_rate,
+        "resident_hot": 0,
+        "resident_transient": counters.misses - counters.evictions,
+        "promotions": 0,
+        "evictions": counters.evictions,
+        "ssd_hits": 0,
+        "ssd_spills": 0,
+        "ssd_resident": 0,
+    }
+    return {f"cache_{side}/{name}": float(value) for name, value in values.items()}
+
+
+def _show_epoch(board: Board, entry: dict[str, Any], epochs_done: int) -> None:
+    metrics = entry["validation"]
+    values = {
+        "train/running_loss": entry["train_loss"],
+        "train/running_aux_loss": entry["train_aux_loss"],
+        "train/gstep": entry["updates"],
+        "val/loss": metrics["ce"],
+        "val/epoch_time_s": entry["train_seconds"] + entry["validation_seconds"],
+        "val/acc_unforced": metrics["unforced"]["acc"],
+        "val/loss_unforced": metrics["unforced"]["ce"],
+    }
+    values |= {f"val/{name}": metrics[name] for name in ("acc", "equiv", "top3", "atk", "ko")}
+    values |= {f"aux/aux_{name}": metrics[name] for name in ("ko_bce", "prize_mse", "terminal_bce", "return_mse")}
+    board.scalars(values, epochs_done)

@@ -1,0 +1,165 @@
+"""A training run in memory: network, moments, cursor; made afresh or recovered, and saved."""
+
+import logging
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tcg_core.encode.cards import CardTables
+from tcg_core.encode.columns import Array
+from tcg_core.home import Home
+from tcg_core.model import bootstrap
+from tcg_core.model.architecture import Architecture
+from tcg_core.model.bootstrap import mlx
+from tcg_core.model.mlx_net import build, restore, weights_of
+from tcg_core.plan.plan import Plan
+from tcg_core.provenance import Input, code_identity, versions
+from tcg_core.train import optimizer, pointers
+from tcg_core.train.baseline import RankCounts, count_ranks
+from tcg_core.train.checkpoint import Payload, read_step, step_name, write_step
+from tcg_core.train.contract import describe, refuse_other
+from tcg_core.train.data import Source, open_days, open_source
+from tcg_core.train.prepare import Prepared, prepare
+from tcg_core.train.schedule import Horizon
+from tcg_core.train.shapes import Cost, cpu_cost, gpu_cost
+from tcg_core.train.state import Progress
+from tcg_core.train.step import Stepper, check_finite, flat
+
+if TYPE_CHECKING:
+    import mlx.core as mx
+else:
+    mx = mlx().core
+
+LOG = logging.getLogger("tcg")
+CODE, LIBRARIES = ("tcg_core.train.run",), ("mlx", "numpy")
+TRAIN_CACHE_BYTES, VALIDATION_CACHE_BYTES = 2 << 30, 1 << 30
+
+
+@dataclass
+class Session:
+    """Everything a run needs while it goes. ``memories``: lane -> memory between microbatches of the present epoch."""
+
+    home: Home
+    plan: Plan
+    cards: CardTables
+    contract: dict[str, Any]
+    horizon: Horizon
+    stepper: Stepper
+    progress: Progress
+    memories: dict[int, Array]
+    ranks: RankCounts
+    train: Source
+    validation: Source
+    cost: Cost
+
+    @property
+    def directory(self) -> Any:
+        """``checkpoints/RUN``."""
+        return self.home.checkpoints / self.plan.id
+
+    @property
+    def aux_weights(self) -> dict[str, float]:
+        """Loss weight of each head."""
+        return asdict(self.plan.recipe.aux)
+
+    def prepare_train(self, index: int) -> Prepared:
+        """Microbatch ``index`` of the present epoch."""
+        return prepare(self.plan, self.plan.microbatch(self.progress.epoch, index), self.train, self.cards, self.cost)
+
+    def prepare_validation(self, index: int) -> Prepared:
+        """Microbatch ``index`` of the validation side."""
+        return prepare(self.plan, self.plan.microbatch(0, index, "validation"), self.validation, self.cards, self.cost)
+
+    def save(self, names: tuple[str, ...]) -> None:
+        """Writes a checkpoint of the present state and makes the pointers ``names`` say it, ``latest`` first: a run killed
+        between two of them finds in ``latest`` what the others must say. Directories no pointer names are removed."""
+        parameters = flat(self.stepper.net.parameters())
+        check_finite(parameters, "parameter")
+        check_finite(self.stepper.state, "moment")
+        progress = self.progress
+        state = self.contract | {
+            "progress": progress.to_dict(),
+            "rank_counts": self.ranks.to_dict(),
+            "pointers": list(names),
+            "epoch": progress.epoch,
+            "gstep": progress.updates,
+            "optimizer_phase_step": progress.updates,
+            "scheduler_phase_step": progress.updates,
+            "val_acc": progress.history[-1]["validation"]["acc"] if progress.history else None,
+            "best_val_acc": progress.best["acc"] if progress.best else None,
+        }
+        payload = Payload(
+            weights_of(self.stepper.net),
+            self.cards,
+            {name: np.array(value) for name, value in self.stepper.state.items()},
+            self.memories,
+            state,
+        )
+        step = self.directory / step_name(progress.updates)
+        pointers.remove_unpointed(self.directory)
+        inputs = (Input("work_plan", self.plan.id, self.plan.sha256),)
+        write_step(step, payload, inputs, code_identity(*CODE, libraries=LIBRARIES), versions(LIBRARIES))
+        self.point(names)
+
+    def point(self, names: tuple[str, ...]) -> None:
+        """Makes the pointers say the checkpoint of the present update."""
+        for name in sorted(names, key=lambda name: name != pointers.LATEST):
+            pointers.point(self.directory, name, self.directory / step_name(self.progress.updates), self.progress.updates)
+        pointers.remove_unpointed(self.directory)
+
+
+def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_inexact: bool) -> Session:
+    """A run as it stands: from its ``latest`` checkpoint if there is one, else fresh from the seed.
+
+    Raises :class:`RecoverRefused` naming what differs, :class:`IntegrityError` for a damaged checkpoint or day.
+    """
+    resolved = bootstrap.resolve_device(device)
+    architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
+    horizon = Horizon(plan.recipe.schedule, plan.recipe.optimizer.lr, plan.horizon)
+    contract = describe(plan, architecture, cards, horizon, bootstrap.facts())
+    routes = optimizer.routing(architecture)
+    readers = open_days(home, plan.days)
+    directory = home.checkpoints / plan.id
+    directory.mkdir(parents=True, exist_ok=True)
+    latest = pointers.follow(directory, pointers.LATEST)
+    memories: dict[int, Array] = {}
+    if latest is None:
+        net = build(architecture, plan.recipe.seed)
+        state = optimizer.initial_state(flat(net.parameters()), routes)
+        progress, ranks = Progress(), count_ranks(plan, readers)
+    else:
+        payload = read_step(latest)
+        refuse_other(payload.state, contract, allow_inexact)
+        net = restore(architecture, payload.weights, str(latest))
+        state = {name: mx.array(value) for name, value in payload.optimizer.items()}
+        optimizer.check_state(state, flat(net.parameters()), routes, str(latest))
+        progress, memories = Progress.from_dict(payload.state["progress"]), payload.memories
+        ranks = RankCounts.from_dict(payload.state["rank_counts"])
+        LOG.info(
+            "run %s: continues after update %d, epoch %d, microbatch %d",
+            plan.id,
+            progress.updates,
+            progress.epoch,
+            progress.microbatch,
+        )
+    net.set_tables(cards)
+    mx.eval(state)
+    fixed = architecture.head_tokens + plan.recipe.model.registers + 1
+    session = Session(
+        home=home,
+        plan=plan,
+        cards=cards,
+        contract=contract,
+        horizon=horizon,
+        stepper=Stepper(net, state, routes, plan.recipe),
+        progress=progress,
+        memories=memories,
+        ranks=ranks,
+        train=open_source(plan, readers, TRAIN_CACHE_BYTES),
+        validation=open_source(plan, readers, VALIDATION_CACHE_BYTES),
+        cost=cpu_cost(fixed) if resolved == "cpu" else gpu_cost(fixed),
+    )
+    if latest is not None:
+        session.point(tuple(payload.state["pointers"]))
+    return session
