@@ -109,7 +109,7 @@ def _effect(view: View, card_id: int) -> float:
         return NEVER
     if "reshuffle" in names:
         treasured = any(need(view, other) >= TREASURED for other in view.hand if other != card_id)
-        wanted = (others <= 4 and not treasured or alone(view)) and (not thin or others >= 2)
+        wanted = ((others <= 4 and not treasured) or alone(view)) and (not thin or others >= 2)
         return 350.0 - 10 * others if wanted else NEVER
     if "heal" in names and not names & {"search", "draw", "energy"}:
         hurt = max((pokemon["maxHp"] - pokemon["hp"] for pokemon in view.in_play), default=0)
