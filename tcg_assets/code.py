@@ -7,18 +7,19 @@ from functools import cache
 
 from tcg_core.provenance import code_identity
 
+_DAY_LIBRARIES = ("matplotlib", "msgspec", "numpy", "pyarrow")
 #: asset -> (modules whose import closure makes it, distributions whose version matters)
 PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "day_archive": (("tcg_core.dataset.take",), ()),
-    "day_catalog": (("tcg_core.dataset.build",), ("pyarrow",)),
-    "staged_day": (("tcg_core.dataset.build",), ("pyarrow",)),
-    "parquet_day": (("tcg_core.dataset.promote",), ("pyarrow",)),
+    "day_catalog": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
+    "staged_day": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
+    "parquet_day": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
     "card_features": (("tcg_core.dataset.card_features",), ("numpy", "safetensors")),
     "work_plan": (("tcg_core.plan.build", "tcg_core.train.run"), ("numpy", "pyarrow")),
     "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),
     "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
     "submission": (("tcg_core.submission.pack",), ("torch",)),
-    "tournament": (("tcg_core.arena.tournament",), ()),
+    "tournament": (("tcg_core.arena.match",), ()),
 }
 
 
@@ -26,7 +27,4 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def code_version(asset: str) -> str:
     """16 hex digits; changes exactly when what makes the asset changes."""
     modules, libraries = PRODUCERS[asset]
-    try:
-        return code_identity(*modules, libraries=libraries)
-    except FileNotFoundError:  # WIRING: goes when every stage has landed
-        return "absent"
+    return code_identity(*modules, libraries=libraries)

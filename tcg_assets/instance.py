@@ -3,6 +3,7 @@
 `python -m tcg_assets.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,6 +68,8 @@ def open_instance(home: Home, captured: bool = False) -> Iterator[dg.DagsterInst
 
 @contextmanager
 def _opened(home: Home, overrides: dict[str, Any]) -> Iterator[dg.DagsterInstance]:
+    # Each run has a database of its own, and alembic would announce every one.
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     with dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home.dagster), overrides=overrides)) as instance:
         yield instance
 

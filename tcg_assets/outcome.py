@@ -14,7 +14,12 @@ from tcg_assets.metadata import data_version, describe, fact_value
 from tcg_core.built import Built
 from tcg_core.catalog.registry import plain
 from tcg_core.checks import Check
+from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import TcgError
+from tcg_core.model.config import ModelError
+
+#: What a stage says to a person. The packed parts know no TcgError and have their own.
+REFUSALS = (TcgError, ModelError, EncodeError)
 
 
 @dataclass(frozen=True)
@@ -35,10 +40,10 @@ def run_stage(context: dg.AssetExecutionContext, stage: Callable[[], Built]) -> 
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turns a :class:`TcgError` into a Failure that says the same; a retry would meet the same refusal."""
+    """Turns a refusal into a Failure that says the same; a retry would meet the same refusal."""
     try:
         yield
-    except TcgError as error:
+    except REFUSALS as error:
         raise dg.Failure(description=str(error), metadata={"error": type(error).__name__}, allow_retries=False) from error
 
 

@@ -15,8 +15,10 @@ from typing import Any
 import dagster_pipes
 
 from tcg_assets.wire import said_built, said_refused
+from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
+from tcg_core.model.config import ModelError
 from tcg_core.train.guard import die_with_parent
 
 LOG = logging.getLogger("tcg")
@@ -41,7 +43,7 @@ def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], r
     home = Home.resolve(options.home).prepare()
     try:
         built = train(home, options.plan, device=options.device, allow_inexact=options.allow_inexact, report=_log_epoch)
-    except TcgError as error:
+    except (TcgError, ModelError, EncodeError) as error:
         say(said_refused(str(error)))
         return refused_status
     say(said_built(built, time.monotonic() - started))

@@ -5,16 +5,17 @@ from tcg_assets.checks.declared import Declared
 DECLARED = {
     "day_archive": Declared(
         error={
-            "no_duplicate_member": "each member name occurs once in the central directory",
-            "sizes_sane": "no member is empty or beyond the size cap",
-            "archive_complete": "the stored bytes are the bytes of the inbox, and every CRC holds",
+            "no_duplicate_members": "each episode occurs once in the central directory",
+            "sizes_sane": "the unpacked size is that of a day, not of a bomb; members that are empty or over the cap are named",
+            "archive_complete": "size, hash and central directory, read back, are those that the catalog recorded",
         }
     ),
     "day_catalog": Declared(
         error={
-            "catalog_members": "archive and catalog hold the same episodes, both ways",
+            "catalog_id_sets": "archive and catalog hold the same episodes, both ways",
             "catalog_foreign_keys": "every reference of the day's rows exists",
-        }
+        },
+        warn={"catalog_same_content": "no two episodes of the day have the same content"},
     ),
     "staged_day": Declared(
         error={

@@ -5,10 +5,11 @@ from tcg_assets.checks.declared import Declared
 DECLARED = {
     "torch_artifact": Declared(
         error={
-            "names": "the weight names agree both ways",
-            "fp32": "every tensor is float32",
+            "strict_names": "weight names and shapes are those of the network, both ways",
+            "fp32": "every leaf and static table is float32 and finite",
             "parity": "MLX and PyTorch agree within the limit over real decisions and recurrent steps",
-            "reload": "a fresh process that reads the artifact gives the reference output",
+            "reload": "a fresh process without MLX reads the artifact and repeats the reference",
+            "reload_checkpoint": "a fresh process reads the checkpoint and repeats the reference",
         }
     ),
     "submission": Declared(
