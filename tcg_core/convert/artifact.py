@@ -67,12 +67,18 @@ def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> 
     :class:`~tcg_core.errors.UnknownId` for an unknown run, :class:`~tcg_core.errors.IntegrityError` for changed files,
     :class:`~tcg_core.model.config.ModelError` naming a leaf.
     """
-    registry.require_passed(home, CHECKPOINT_KIND, run)
+    checkpoint = read_manifest(registry.require_passed(home, CHECKPOINT_KIND, run))
     step = require(home.checkpoints / run, which)
     source = _Source(step, verify_files(step), load_plan(home, run))
     cards = read_manifest(registry.find(home, CARDS_KIND, source.plan.cards_id))
-    inputs = (source.manifest.as_input(), cards.as_input())
-    config = {"tolerance": TOLERANCE, "lanes": LANES, "decisions": DECISIONS}
+    inputs = (checkpoint.as_input(), cards.as_input())
+    config = {
+        "step": step.name,
+        "step_content": source.manifest.content,
+        "tolerance": TOLERANCE,
+        "lanes": LANES,
+        "decisions": DECISIONS,
+    }
     code = code_identity("tcg_core.convert.artifact", libraries=_LIBRARIES)
     identity = artifact_id(KIND, inputs, config, code)
     directory = home.artifacts / identity

@@ -57,8 +57,9 @@ def reloaded(name: str, report: Mapping[str, Any]) -> Check:
     """A fresh process that loaded files only agrees with the stored reference. ``report``: of ``convert.reload``."""
     passed = bool(report["passed"]) and not report["other_framework"] and report["decisions"] > 0
     message = (
-        f"{report['framework']} in a fresh process: max |Δ| {report['difference']:.1e} (limit {report['tolerance']:.0e}; probabilities "
-        f"{report['probabilities']:.1e}) over {report['decisions']} decisions, {report['choices_differing']} choices differ"
+        f"{report['framework']} in a fresh process: max |Δ| {report['difference']:.1e}, of probabilities "
+        f"{report['probabilities']:.1e} (limit {report['tolerance']:.0e}) over {report['decisions']} decisions, "
+        f"{report['choices_differing']} choices differ"
     )
     if report["other_framework"]:
         message += "; the training framework was imported"
