@@ -19,13 +19,15 @@ SCHEDULE_VERSION = 1
 
 @dataclass(frozen=True)
 class Player:
-    """Who plays: its name in the report, how it is found again (``spec``), the hash over all its files and its deck's hash."""
+    """Who plays: its name in the report, its kind (baseline, submission, foreign), how it is found again (``spec``), the
+    hash over all its files, its deck's name and cards."""
 
     name: str
+    kind: str
     spec: str
     sha256: str
     deck: str
-    deck_sha256: str
+    cards: tuple[int, ...]
 
 
 @dataclass(frozen=True)

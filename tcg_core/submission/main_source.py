@@ -26,7 +26,7 @@ class _Default:
     def __init__(self, folder, error):
         with open(os.path.join(folder, "deck.csv")) as file:
             self.deck = [int(line) for line in file.read().split()]
-        self.count, self.text = 0, f"{type(error).__name__}: {error}"
+        self.count, self.counted, self.text = 0, 0, f"{type(error).__name__}: {error}"
         print(f"fallback load: {self.text}", file=sys.stderr)
 
     def __call__(self, obs, config=None):
@@ -39,7 +39,8 @@ class _Default:
         return [self(obs, config) for _, obs in asked]
 
     def end(self, game=""):
-        return None
+        counted, self.counted = self.count - self.counted, self.count
+        return {"load": counted} if counted else {}
 
     def verify(self):
         raise RuntimeError(f"the policy did not load: {self.text}")

@@ -29,7 +29,8 @@ def preflight(
     """The checks :data:`CHECKS` of an archive; later ones fail as not run when an earlier one leaves nothing to run.
 
     generations: engine generations to play (default: those the archive declares); games: episodes in each, seats
-    alternating, against ``opponents`` in turn, so that four meet each opponent in each seat. Raises :class:`~tcg_core.engine.errors.EngineMissing` without the engine.
+    alternating, against ``opponents`` in turn, so that four meet each opponent in each seat. Raises
+    :class:`~tcg_core.engine.errors.EngineMissing` without the engine.
     """
     engine_directory()
     with tempfile.TemporaryDirectory(prefix="tcg-preflight-") as name:

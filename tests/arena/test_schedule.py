@@ -9,7 +9,7 @@ from tcg_core.arena.schedule import Player, check_schedule, load_schedule, make_
 
 
 def players(*names):
-    return tuple(Player(name, name, "0" * 64, "sample", "1" * 64) for name in names)
+    return tuple(Player(name, "baseline", name, "0" * 64, "sample", (1, 2, 3)) for name in names)
 
 
 def test_each_pair_swaps_seats_and_everybody_is_met_early():

@@ -59,7 +59,7 @@ class PolicyAgent:
             try:
                 thought = self._begin(game, obs, config)
             except Exception as error:  # an answer that is late or missing forfeits the game; a default does not
-                answers[place] = self._fallback(obs, error)
+                answers[place] = self._fallback(game, obs, error)
             else:
                 if thought is None:
                     answers[place] = legal_default(obs["select"])
@@ -72,10 +72,11 @@ class PolicyAgent:
             thought.lane.clock.spend(seconds)
         return [answer if answer is not None else [] for answer in answers]
 
-    def end(self, game: str = "") -> None:
-        """Forgets both seats of a game."""
+    def end(self, game: str = "") -> dict[str, int]:
+        """Forgets both seats of a game; returns its fallbacks by reason."""
         for seat in (0, 1):
             self._lanes.pop((game, seat), None)
+        return self.fallbacks.end(game)
 
     def summary(self) -> dict[str, Any]:
         """Fallbacks (total, by reason, first of each), decisions, network rows, slowest decision in seconds."""
@@ -99,11 +100,11 @@ class PolicyAgent:
             lane = self._lanes[key] = Lane(self.deck, self.policy.initial_memory(), obs, generation)
         if lane.generation not in self.policy.generations:
             self.fallbacks.count(
-                "generation", f"the engine is {lane.generation}, the policy knows {', '.join(self.policy.generations)}"
+                game, "generation", f"the engine is {lane.generation}, the policy knows {', '.join(self.policy.generations)}"
             )
             return None
         if lane.clock.exhausted(obs, 0.0):
-            self.fallbacks.count("clock", f"{lane.clock.remaining(obs):.1f} s left of the game")
+            self.fallbacks.count(game, "clock", f"{lane.clock.remaining(obs):.1f} s left of the game")
             return None
         return Thought(lane, obs)
 
@@ -132,9 +133,9 @@ class PolicyAgent:
                     try:
                         answers[place] = thought.commit()
                     except Exception as error:
-                        answers[place] = self._fallback(obs, error, thought.picks)
+                        answers[place] = self._fallback(*asked[place], error, thought.picks)
                 elif answers[place] is None and thought.lane.clock.exhausted(obs, time.perf_counter() - started):
-                    self.fallbacks.count("clock", "the reserve was reached within a decision")
+                    self.fallbacks.count(asked[place][0], "clock", "the reserve was reached within a decision")
                     answers[place] = legal_default(obs["select"], thought.picks)
             open_places = [place for place in open_places if answers[place] is None]
 
@@ -157,7 +158,7 @@ class PolicyAgent:
             )
         except Exception as error:
             if len(places) == 1:
-                answers[places[0]] = self._fallback(asked[places[0]][1], error, thoughts[places[0]].picks)
+                answers[places[0]] = self._fallback(*asked[places[0]], error, thoughts[places[0]].picks)
                 return
             for place in places:
                 self._step([place], thoughts, asked, answers)
@@ -166,8 +167,8 @@ class PolicyAgent:
             try:
                 thoughts[place].take(logits[index], written[index])
             except Exception as error:
-                answers[place] = self._fallback(asked[place][1], error, thoughts[place].picks)
+                answers[place] = self._fallback(*asked[place], error, thoughts[place].picks)
 
-    def _fallback(self, obs: Mapping[str, Any], error: Exception, picked: Sequence[int] = ()) -> list[int]:
-        self.fallbacks.count(f"exception:{type(error).__name__}", str(error)[:500])
+    def _fallback(self, game: str, obs: Mapping[str, Any], error: Exception, picked: Sequence[int] = ()) -> list[int]:
+        self.fallbacks.count(game, f"exception:{type(error).__name__}", str(error)[:500])
         return legal_default(obs["select"], picked)

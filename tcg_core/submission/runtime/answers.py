@@ -22,14 +22,20 @@ class Fallbacks:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.by_game: dict[str, Counter[str]] = {}
         self.first: dict[str, str] = {}
 
-    def count(self, reason: str, text: str) -> None:
-        """Counts one; the first of each reason is kept in words and printed, so that Kaggle's log of the game has it."""
+    def count(self, game: str, reason: str, text: str) -> None:
+        """Counts one of a game; the first of each reason is kept in words and printed: Kaggle's log of the game has it."""
         self.counts[reason] += 1
+        self.by_game.setdefault(game, Counter())[reason] += 1
         if reason not in self.first:
             self.first[reason] = text
             print(f"fallback {reason}: {text}", file=sys.stderr)
+
+    def end(self, game: str) -> dict[str, int]:
+        """Counts by reason of a game that is over."""
+        return dict(self.by_game.pop(game, {}))
 
     def summary(self) -> dict[str, Any]:
         """Counts by reason, their sum, and the first case of each in words."""

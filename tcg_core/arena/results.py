@@ -1,0 +1,109 @@
+"""What came of one game, and the columns of the game table."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+Outcome = Literal["win", "loss", "draw", "none"]
+#: Reasons by the engine's RESULT log.
+ENGINE_REASONS = {1: "prizes", 2: "deck_out", 3: "no_pokemon", 4: "effect"}
+#: How a seat can lose by what it did, besides losing the game.
+FAULTS = ("error", "timeout", "illegal", "crash", "garbage", "memory", "load", "deck")
+
+
+@dataclass(frozen=True)
+class Game:
+    """One finished game, seen from the candidate. Pairs (candidate, opponent) hold one value for each.
+
+    outcome: ``none`` where the game has no winner that counts (decision cap, engine failure); reason: of the win, or the
+    fault; offender: who committed the fault, "" for none; seconds: of all decisions together, shared evenly where the
+    network was asked for several games at once.
+    """
+
+    index: int
+    pair: int
+    opponent: str
+    candidate_seat: int
+    outcome: Outcome
+    reason: str
+    offender: Literal["", "candidate", "opponent", "engine"]
+    detail: str
+    turns: int
+    decisions: tuple[int, ...]
+    seconds: tuple[float, ...]
+    slowest: tuple[float, ...]
+    fallbacks: tuple[int, ...]
+    wall: float
+
+    @property
+    def clean(self) -> bool:
+        """Whether the game is evidence: it has a result, and no seat had an error, a timeout or a fallback."""
+        return not self.offender and self.outcome != "none" and not any(self.fallbacks)
+
+    @property
+    def points(self) -> float:
+        """The candidate's score: 1, 1/2 or 0."""
+        return {"win": 1.0, "draw": 0.5}.get(self.outcome, 0.0)
+
+
+SCHEMA = pa.schema(
+    [
+        pa.field("index", pa.int32(), nullable=False),
+        pa.field("pair", pa.int32(), nullable=False),
+        pa.field("generation", pa.string(), nullable=False),
+        pa.field("candidate", pa.string(), nullable=False),
+        pa.field("opponent", pa.string(), nullable=False),
+        pa.field("candidate_seat", pa.int8(), nullable=False),
+        pa.field("candidate_deck", pa.string(), nullable=False),
+        pa.field("opponent_deck", pa.string(), nullable=False),
+        pa.field("candidate_seed", pa.int64(), nullable=False),
+        pa.field("opponent_seed", pa.int64(), nullable=False),
+        pa.field("outcome", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("offender", pa.string(), nullable=False),
+        pa.field("detail", pa.string(), nullable=False),
+        pa.field("clean", pa.bool_(), nullable=False),
+        pa.field("turns", pa.int32(), nullable=False),
+        pa.field("candidate_decisions", pa.int32(), nullable=False),
+        pa.field("opponent_decisions", pa.int32(), nullable=False),
+        pa.field("candidate_seconds", pa.float64(), nullable=False),
+        pa.field("opponent_seconds", pa.float64(), nullable=False),
+        pa.field("candidate_slowest", pa.float64(), nullable=False),
+        pa.field("opponent_slowest", pa.float64(), nullable=False),
+        pa.field("candidate_fallbacks", pa.int32(), nullable=False),
+        pa.field("opponent_fallbacks", pa.int32(), nullable=False),
+        pa.field("wall_seconds", pa.float64(), nullable=False),
+    ]
+)
+
+
+def table_row(
+    game: Game, generation: str, names: tuple[str, str], decks: tuple[str, str], seeds: tuple[int, int]
+) -> dict[str, Any]:
+    """One row of :data:`SCHEMA`; names, decks and seeds are those of (candidate, opponent)."""
+    row: dict[str, Any] = {
+        "index": game.index,
+        "pair": game.pair,
+        "generation": generation,
+        "candidate": names[0],
+        "opponent": names[1],
+        "candidate_seat": game.candidate_seat,
+        "outcome": game.outcome,
+        "reason": game.reason,
+        "offender": game.offender,
+        "detail": game.detail,
+        "clean": game.clean,
+        "turns": game.turns,
+        "wall_seconds": game.wall,
+    }
+    for place, who in enumerate(("candidate", "opponent")):
+        row |= {
+            f"{who}_deck": decks[place],
+            f"{who}_seed": seeds[place],
+            f"{who}_decisions": game.decisions[place],
+            f"{who}_seconds": game.seconds[place],
+            f"{who}_slowest": game.slowest[place],
+            f"{who}_fallbacks": game.fallbacks[place],
+        }
+    return row

@@ -1,0 +1,121 @@
+"""What the games of one opponent show, as counts and what follows from them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tcg_core.arena.results import Game
+from tcg_core.arena.stats.power import minimal_detectable_score
+from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo, pentanomial, wilson
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All that is said of one pairing. Counts and statistics are over clean games only; the others are shown apart.
+
+    seats: (W, D, L) of the candidate in seat 0 and in seat 1; pairs: pentanomial over pairs whose games are both clean;
+    apart: reasons of games that are no evidence, by "offender reason"; faults: the candidate's own errors, time-outs and
+    illegal answers; fallbacks: of (candidate, opponent) over all games.
+    """
+
+    opponent: str
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    seats: tuple[tuple[int, int, int], ...]
+    pairs: tuple[int, ...]
+    win_reasons: dict[str, int]
+    loss_reasons: dict[str, int]
+    apart: dict[str, int]
+    faults: int
+    opponent_faults: int
+    fallbacks: tuple[int, ...]
+    decisions_mean: float
+    turns_median: float
+    decision_ms: tuple[float, ...]
+    slowest_ms: tuple[float, ...]
+
+    @property
+    def clean(self) -> int:
+        """Games that count."""
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> Interval | None:
+        """(W + D/2) / N with Wilson's 95 % interval; None without a clean game."""
+        return wilson(self.wins, self.draws, self.losses) if self.clean else None
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """The pentanomial counts where there are clean pairs, else [L, D, W]."""
+        return self.pairs if sum(self.pairs) else (self.losses, self.draws, self.wins)
+
+    def facts(self) -> dict[str, Any]:
+        """Plain values; an infinite Elo is None."""
+        score = self.score
+        found: dict[str, Any] = {
+            "games": self.games, "clean": self.clean, "wins": self.wins, "draws": self.draws, "losses": self.losses,
+            "pairs": list(self.pairs), "seat_0": list(self.seats[0]), "seat_1": list(self.seats[1]),
+            "errors": self.faults, "fallbacks": self.fallbacks[0],
+            "opponent_errors": self.opponent_faults, "opponent_fallbacks": self.fallbacks[1], "apart": self.apart,
+            "win_reasons": self.win_reasons, "loss_reasons": self.loss_reasons,
+            "decisions_mean": round(self.decisions_mean, 1), "turns_median": self.turns_median,
+            "decision_ms": round(self.decision_ms[0], 3), "slowest_ms": round(self.slowest_ms[0], 1),
+        }  # fmt: skip
+        if score is not None:
+            elo, nelo = logistic_elo(self.counts), normalised_elo(self.counts)
+            found |= {
+                "score": round(score.value, 4), "score_low": round(score.low, 4), "score_high": round(score.high, 4),
+                "elo": _finite(elo.value), "elo_low": _finite(elo.low), "elo_high": _finite(elo.high),
+                "normalised_elo": _finite(nelo.value), "los": round(likelihood_of_superiority(self.counts), 4),
+                "detectable_score": round(minimal_detectable_score(self.clean), 4),
+            }  # fmt: skip
+        return found
+
+
+def summarise(opponent: str, games: Iterable[Game]) -> Summary:
+    """The summary of one opponent's games, of which there is at least one."""
+    played = sorted(games, key=lambda game: game.index)
+    clean = [game for game in played if game.clean]
+    outcomes = Counter(game.outcome for game in clean)
+    by_pair: dict[int, list[float]] = {}
+    for game in clean:
+        by_pair.setdefault(game.pair, []).append(game.points)
+    whole = [(points[0], points[1]) for points in by_pair.values() if len(points) == 2]
+    counted = [sum(game.decisions[place] for game in played) for place in (0, 1)]
+    return Summary(
+        opponent=opponent,
+        games=len(played),
+        wins=outcomes["win"],
+        draws=outcomes["draw"],
+        losses=outcomes["loss"],
+        seats=tuple(_wdl(game for game in clean if game.candidate_seat == seat) for seat in (0, 1)),
+        pairs=tuple(pentanomial(whole)),
+        win_reasons=dict(Counter(game.reason for game in clean if game.outcome == "win")),
+        loss_reasons=dict(Counter(game.reason for game in clean if game.outcome == "loss")),
+        apart=dict(Counter(_why_apart(game) for game in played if not game.clean)),
+        faults=sum(game.offender == "candidate" for game in played),
+        opponent_faults=sum(game.offender == "opponent" for game in played),
+        fallbacks=tuple(sum(game.fallbacks[place] for game in played) for place in (0, 1)),
+        decisions_mean=sum(counted) / len(played),
+        turns_median=float(sorted(game.turns for game in played)[len(played) // 2]),
+        decision_ms=tuple(1000 * sum(game.seconds[place] for game in played) / max(1, counted[place]) for place in (0, 1)),
+        slowest_ms=tuple(1000 * max(game.slowest[place] for game in played) for place in (0, 1)),
+    )
+
+
+def _wdl(games: Iterable[Game]) -> tuple[int, int, int]:
+    found = Counter(game.outcome for game in games)
+    return found["win"], found["draw"], found["loss"]
+
+
+def _why_apart(game: Game) -> str:
+    if game.offender:
+        return f"{game.offender} {game.reason}"
+    return game.reason if game.outcome == "none" else "fallback"
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 1) if abs(value) < 1e6 else None

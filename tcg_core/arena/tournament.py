@@ -1,0 +1,197 @@
+"""A tournament of a submission: schedule, games, summary, report. Killed anywhere, the same call goes on."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+from tcg_core.arena.errors import ArenaError
+from tcg_core.arena.opponents import SUBMISSION, resolve
+from tcg_core.arena.plot import plot_scores
+from tcg_core.arena.pool import run_schedule
+from tcg_core.arena.report import report
+from tcg_core.arena.results import SCHEMA, Game, table_row
+from tcg_core.arena.schedule import Player, Schedule, load_schedule, make_schedule, store_schedule
+from tcg_core.arena.stats.bradley_terry import Result, ratings
+from tcg_core.arena.stats.score import Interval
+from tcg_core.arena.summary import Summary, summarise
+from tcg_core.arena.verify import tournament_checks
+from tcg_core.arena.worker import SCHEDULE
+from tcg_core.atomic import publishing, write_bytes, write_json
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.engine.decks import deck_hash
+from tcg_core.engine.library import engine_version
+from tcg_core.home import Home
+from tcg_core.provenance import (
+    Input,
+    Manifest,
+    artifact_id,
+    code_identity,
+    hash_files,
+    read_manifest,
+    verify_files,
+    write_manifest,
+)
+
+KIND = "tournament"
+TABLE, REPORT, PLOT, SUMMARY = "games.parquet", "report.html", "scores.png", "summary.json"
+
+
+def tournament(
+    home: Home,
+    submission_id: str,
+    opponents: Sequence[str] = ("random", "heuristic"),
+    games: int = 100,
+    seed: int = 13,
+    workers: int = 2,
+    generation: str | None = None,
+    opponent_deck: str = "sample",
+    nonce: str = "1",
+    decision_cap: int = 3000,
+    seconds_budget: float = 600.0,
+) -> Built:
+    """``games`` games of a submission whose preflight passed against each opponent, both seats equally.
+
+    generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their
+    own; nonce: another one makes a new tournament of equal settings; decision_cap: of both seats together, beyond which
+    a game has no result; seconds_budget: of a seat in a game. Raises :class:`~tcg_core.errors.TcgError` for a refusal.
+    """
+    directory = registry.require_passed(home, SUBMISSION, submission_id)
+    origin = verify_files(directory)
+    played = generation or str(origin.config["generations"][0])
+    players = (resolve(home, submission_id, played), *(resolve(home, spec, played, opponent_deck) for spec in opponents))
+    schedule = make_schedule(played, players, games, seed, nonce, decision_cap, seconds_budget)
+    inputs = (origin.as_input(), *_others(home, players))
+    engine = engine_version(played)
+    config: dict[str, Any] = {
+        "schedule": schedule.digest,
+        "generation": played,
+        "engine": engine.library_sha256,
+        "opponents": [player.name for player in players[1:]],
+        "games": games,
+        "seed": seed,
+        "nonce": nonce,
+    }
+    code = code_identity("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report")
+    identity = artifact_id(KIND, inputs, config, code)
+    final = home.tournaments / identity
+    running = home.tournaments / f"{identity}.running"
+    reused = final.is_dir()
+    if not reused:
+        with _locked(running):
+            store_schedule(running / SCHEDULE, schedule)
+            found = run_schedule(home, schedule, running, workers, f"tournament {identity}")
+            about = {
+                "tournament": identity,
+                "submission": submission_id,
+                "schedule": schedule.digest,
+                "engine": f"{engine.generation}, version {engine.package_version}, library {engine.library_sha256[:16]}",
+                "seed, nonce": f"{seed}, {nonce}",
+                "code": code,
+            }
+            with publishing(final) as temporary:
+                facts = _write(temporary, identity, schedule, found, about)
+                write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, {}, hash_files(temporary), facts))
+    shutil.rmtree(running, ignore_errors=True)
+    return _published(home, final, reused)
+
+
+def _published(home: Home, directory: Path, reused: bool) -> Built:
+    """Checks over what is read back from disk."""
+    manifest = verify_files(directory)
+    rows = parquet.read_table(directory / TABLE).to_pylist()
+    checks = tournament_checks(load_schedule(directory / SCHEDULE), rows)
+    registry.register(home, manifest, directory)
+    registry.record_checks(home, KIND, manifest.id, checks)
+    facts = dict(json.loads((directory / SUMMARY).read_text())) | {"report": str(directory / REPORT)}
+    return Built(KIND, manifest.id, directory, reused, checks, facts, {"scores": directory / PLOT})
+
+
+def _write(
+    directory: Path, identity: str, schedule: Schedule, games: Mapping[int, Game], about: Mapping[str, str]
+) -> dict[str, Any]:
+    """All files of the tournament; returns its facts."""
+    names = [player.name for player in schedule.players]
+    summaries = [summarise(name, (game for game in games.values() if game.opponent == name)) for name in names[1:]]
+    rated = _ratings(names[0], summaries)
+    facts = _facts(schedule, summaries, rated)
+    store_schedule(directory / SCHEDULE, schedule)
+    parquet.write_table(_table(schedule, games), directory / TABLE)
+    write_bytes(directory / REPORT, report(identity, schedule, summaries, rated, about).encode())
+    plot_scores(directory / PLOT, names[0], summaries)
+    write_json(directory / SUMMARY, facts)
+    return facts
+
+
+def _facts(schedule: Schedule, summaries: Sequence[Summary], rated: Mapping[str, Interval]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "rows": len(schedule.games),
+        "games": len(schedule.games),
+        "generation": schedule.generation,
+        "candidate": schedule.players[0].name,
+        "errors": sum(summary.faults for summary in summaries),
+        "fallbacks": sum(summary.fallbacks[0] for summary in summaries),
+        "opponents": {summary.opponent: summary.facts() for summary in summaries},
+        "ratings": {name: [round(found.value, 1), round(found.low, 1), round(found.high, 1)] for name, found in rated.items()},
+    }
+    for summary in summaries:
+        score = summary.score
+        if score is not None:
+            text = f"{score.value:.1%} of {summary.clean} (95 % {score.low:.1%} to {score.high:.1%})"
+            facts[f"score_against_{summary.opponent}"] = text
+    return facts
+
+
+def _ratings(candidate: str, summaries: Sequence[Summary]) -> Mapping[str, Interval]:
+    results = [Result(candidate, s.opponent, s.wins + s.draws / 2, s.clean) for s in summaries if s.clean]
+    return ratings(results) if results else {}
+
+
+def _table(schedule: Schedule, games: Mapping[int, Game]) -> pa.Table:
+    rows = []
+    for index in sorted(games):
+        game, planned = games[index], schedule.games[index]
+        ours, theirs = schedule.players[0], schedule.players[schedule.opponent_of(planned)]
+        seat = schedule.candidate_seat(planned)
+        rows.append(
+            table_row(
+                game,
+                schedule.generation,
+                (ours.name, theirs.name),
+                (deck_hash(ours.cards), deck_hash(theirs.cards)),
+                (planned.seeds[seat], planned.seeds[1 - seat]),
+            )
+        )
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def _others(home: Home, players: Sequence[Player]) -> tuple[Input, ...]:
+    """Opponents that are artifacts of this home, as inputs."""
+    found = []
+    for player in players[1:]:
+        if player.kind == SUBMISSION and not Path(player.spec).exists():
+            found.append(read_manifest(registry.find(home, SUBMISSION, player.spec)).as_input())
+    return tuple(found)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Holds the running tournament; raises :class:`ArenaError` if another process does."""
+    directory.mkdir(parents=True, exist_ok=True)
+    handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArenaError(f"tournament {directory.stem} is being played by another process") from None
+        yield
+    finally:
+        os.close(handle)
