@@ -74,8 +74,17 @@ def encode_episode(episode: AnyEpisode, day: str) -> Columns:
     for game in episode.games:
         if game.excluded is None:
             rows.extend(_game_rows(episode, game))
-    columns = Columns.from_rows(rows) if rows else empty_columns(SCHEMA.streams)
-    count = len(rows)
+    try:
+        columns = _with_metadata(Columns.from_rows(rows) if rows else empty_columns(SCHEMA.streams), episode, day)
+        check_ranges(columns)
+    except EncodeError as error:
+        raise EncodeError(f"episode {episode.episode_id}: {error}") from error
+    return columns
+
+
+def _with_metadata(columns: Columns, episode: AnyEpisode, day: str) -> Columns:
+    """The columns with what is one value an episode or a seat, in the schema's order."""
+    count = columns.rows
     hashes = [deck_hash(deck) for deck in episode.decks]
     sides = columns["side"]
     constant = {
@@ -94,12 +103,7 @@ def encode_episode(episode: AnyEpisode, day: str) -> Columns:
         ("opponent_deck_hash", hashes, 1),
     ):
         values[name] = np.array(pair, dtype=object)[sides ^ flip]
-    ordered = Columns(count, {stream.name: values[stream.name] for stream in SCHEMA.streams}, columns.offsets)
-    try:
-        check_ranges(ordered)
-    except EncodeError as error:
-        raise EncodeError(f"episode {episode.episode_id}: {error}") from error
-    return ordered
+    return Columns(count, {stream.name: values[stream.name] for stream in SCHEMA.streams}, columns.offsets)
 
 
 def _game_rows(episode: AnyEpisode, game: AnyGame) -> list[dict[str, Any]]:

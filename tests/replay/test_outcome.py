@@ -16,7 +16,8 @@ def test_relative_to_the_seat() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rewards", "result", "expected"), [([1, -1], 0, 1), ([-1, 1], 1, -1), ([0, 0], 2, 0), ([1, -1], None, 1), ([0, 0], None, None)]
+    ("rewards", "result", "expected"),
+    [([1, -1], 0, 1), ([-1, 1], 1, -1), ([0, 0], 2, 0), ([1, -1], None, 1), ([0, 0], None, None)],
 )
 def test_best_of_one(rewards: list[int], result: int | None, expected: int | None) -> None:
     assert game_outcomes(1, rewards, [START], [result]) == [expected]

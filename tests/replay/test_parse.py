@@ -1,5 +1,6 @@
 """Replays of both layouts become decisions: alignment, seats, games, layouts. Cases from the field are named as such."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def test_field_case_label_is_the_next_steps_action(item: Replay) -> None:
 def test_field_case_actions_shifted_one_back_are_refused(item: Replay) -> None:
     document = item.document()
     steps = document["steps"]
-    for before, after in zip(steps[2:], steps[3:], strict=False):
+    for before, after in itertools.pairwise(steps[2:]):
         for side in (0, 1):
             before[side]["action"] = after[side]["action"]
     assert refused(document, item.name) == "illegal_label"
