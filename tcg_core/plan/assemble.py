@@ -41,8 +41,8 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
     for name, empty in (("training", validation.all()), ("validation", not validation.any())):
         if empty:
             raise PlanError(
-                f"the {name} side is empty: {len(np.unique(lanes.episode_id))} episodes under split.val_frac {recipe.split.val_frac}, "
-                f"holdout_days {list(recipe.split.holdout_days)}; add days or change the split"
+                f"the {name} side is empty: {len(np.unique(lanes.episode_id))} episodes under split.val_frac "
+                f"{recipe.split.val_frac}, holdout_days {list(recipe.split.holdout_days)}; add days or change the split"
             )
     if work.mode == "stateless":
         chunks = single_rows(lanes, rows.aux_valid)

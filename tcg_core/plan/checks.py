@@ -22,7 +22,8 @@ def each_row_once(plan: Plan, rows: IdentityRows) -> Check:
             missing = len(np.setdiff1d(wanted, planned))
             foreign = len(np.setdiff1d(planned, wanted))
             wrong.append(
-                f"{side} epoch {epoch}: {missing} rows missing, {len(planned) - len(np.unique(planned))} repeated, {foreign} not selected"
+                f"{side} epoch {epoch}: {missing} rows missing, {len(planned) - len(np.unique(planned))} repeated, "
+                f"{foreign} not selected"
             )
     return Check(
         "each_row_once",
@@ -48,7 +49,8 @@ def decisions_whole(plan: Plan, rows: IdentityRows) -> Check:
         return Check(
             "decisions_whole",
             False,
-            f"{len(cut)} decisions are cut; first: episode {rows.episode_id[r]} game {rows.game[r]} side {rows.side[r]} step_id {rows.step_id[r]}",
+            f"{len(cut)} decisions are cut; first: episode {rows.episode_id[r]} game {rows.game[r]} side {rows.side[r]} "
+            f"step_id {rows.step_id[r]}",
         )
     return Check("decisions_whole", True, f"{int(plan.chunks.decisions.sum())} decisions, none cut")
 
@@ -63,8 +65,8 @@ def budgets(plan: Plan) -> Check:
     }
     passed = longest <= work.tbptt_chunk and largest["train"] <= work.batch_size and largest["validation"] <= work.val_batch_size
     message = (
-        f"longest chunk {longest} of {work.tbptt_chunk} decisions; largest microbatch {largest['train']} of {work.batch_size} rows, "
-        f"validation {largest['validation']} of {work.val_batch_size}"
+        f"longest chunk {longest} of {work.tbptt_chunk} decisions; largest microbatch {largest['train']} of "
+        f"{work.batch_size} rows, validation {largest['validation']} of {work.val_batch_size}"
     )
     return Check("budgets", passed, message, facts={"longest_chunk": longest} | {f"largest_{k}": v for k, v in largest.items()})
 
@@ -114,9 +116,11 @@ def _epochs(plan: Plan) -> list[tuple[Side, int, Array]]:
 def _rows_of(plan: Plan, ids: Array) -> Array:
     counts = plan.chunks.rows[ids].astype(np.int64)
     ends = np.cumsum(counts)
-    return np.arange(ends[-1]) + np.repeat(plan.chunks.first_row[ids] - (ends - counts), counts)
+    found: Array = np.arange(ends[-1]) + np.repeat(plan.chunks.first_row[ids] - (ends - counts), counts)
+    return found
 
 
 def _batch_rows(plan: Plan, side: Side, epoch: int) -> Array:
     order = plan.orders[side][epoch]
-    return np.add.reduceat(plan.chunks.rows[order.chunks], order.bounds[:-1])
+    found: Array = np.add.reduceat(plan.chunks.rows[order.chunks], order.bounds[:-1])
+    return found

@@ -89,6 +89,7 @@ def _refuse_large(lanes: Lanes, decisions: Decisions, budget: Array, setting: Ar
         lane = int(decisions.lane[first])
         mine = setting[decisions.lane] == setting[lane]
         raise PlanError(
-            f"lane {lanes.name(lane)}: decision {first - int(decisions.bounds[lane])} has {decisions.rows[first]} rows, more than "
-            f"{setting[lane]} {budget[lane]}; a decision is never cut, {setting[lane]} {decisions.rows[mine].max()} would do"
+            f"lane {lanes.name(lane)}: decision {first - int(decisions.bounds[lane])} has {decisions.rows[first]} rows, "
+            f"more than {setting[lane]} {budget[lane]}; a decision is never cut, "
+            f"{setting[lane]} {decisions.rows[mine].max()} would do"
         )

@@ -88,8 +88,8 @@ def find_lanes(rows: IdentityRows) -> tuple[Lanes, Decisions]:
 
 
 def _refuse_repeated(lanes: Lanes) -> None:
-    keys = np.rec.fromarrays([lanes.episode_id, lanes.game, lanes.side], names="episode,game,side")
-    unique, first, times = np.unique(keys, return_index=True, return_counts=True)
+    keys = np.stack([lanes.episode_id.astype(np.int64), lanes.game.astype(np.int64) * 2 + lanes.side], axis=1)
+    unique, first, times = np.unique(keys, axis=0, return_index=True, return_counts=True)
     if len(unique) < len(lanes):
         again = int(np.argmax(times > 1))
         raise PlanError(

@@ -25,7 +25,8 @@ class RankCounts:
         score[:known] = self.ranks[:known]
         score[known:options] = 0.0
         score[options] = self.stop
-        return np.where(legal, score, -np.inf).argmax(axis=1)
+        best: Array = np.where(legal, score, -np.inf).argmax(axis=1)
+        return best
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # no stubs are pinned
 
 from tcg_core.dataset.cache import RowGroupCache
 from tcg_core.model.bootstrap import mlx

@@ -11,7 +11,7 @@ from tcg_core.encode.columns import Array
 from tcg_core.model.batch import INPUTS
 from tcg_core.plan.plan import Microbatch, Plan
 from tcg_core.train.data import Source
-from tcg_core.train.shapes import Cost, bucket_shapes, partition
+from tcg_core.train.shapes import Cost, padded_sizes, partition
 
 #: Streams beside the collated ones that losses and metrics read, with the dtype they get.
 LABELS = {
@@ -70,7 +70,7 @@ def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, co
     slot, step, rows, last = _layout(plan, batch, order)
     columns = source.fetch(rows)
     generation = np.array(plan.recipe.generations)[plan.lanes.generation[batch.lane[order]][slot]]
-    shapes = bucket_shapes(columns)
+    shapes = padded_sizes(columns, cost)
     members: list[tuple[int, Array, BatchShape]] = []
     for t in range(int(step[-1]) + 1):
         here = np.flatnonzero(step == t)
@@ -85,7 +85,7 @@ def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, co
     for t, part, shape in members:
         arrays, cut = collated[shape], slice(taken[shape], taken[shape] + len(part))
         taken[shape] = cut.stop
-        labels = {name: columns[name][part].astype(dtype) for name, dtype in LABELS.items()}
+        labels: dict[str, Array] = {name: columns[name][part].astype(dtype) for name, dtype in LABELS.items()}
         labels |= {"target": arrays["target"][cut], "opt_group": arrays["opt_group"][cut]}
         inputs = {name: arrays[name][cut] for name in INPUTS}
         groups.setdefault(t, []).append(Group(inputs, labels, slot[part].astype(np.int32), rows[part]))

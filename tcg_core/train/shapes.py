@@ -15,32 +15,46 @@ from tcg_core.encode.columns import Array, Columns
 GROUPS = ("card", "unit", "attached", "option")
 
 
+#: Most places considered for a cut of one step.
+_MOST_CUTS = 12
+
+
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a forward call in token units: ``call`` once, then per row ``S * (1 + S / bend)`` for S padded tokens."""
+    """Cost of a forward call in token units: ``call`` once, then per row ``S * (1 + S / bend)`` for S padded tokens.
+
+    grain: padded sizes are multiples of these (cards, units, attached, options); None: they are the closed set of
+    ``BUCKETS``, for a device that compiles per shape.
+    """
 
     call: float
     bend: float
     fixed_tokens: int
+    grain: tuple[int, ...] | None
 
 
 def cpu_cost(fixed_tokens: int) -> Cost:
-    """Measured on one core: a call costs about 3 ms, a row of 60 tokens 1 ms, attention bends the line at 250 tokens."""
-    return Cost(call=180.0, bend=250.0, fixed_tokens=fixed_tokens)
+    """Measured on one core: a call costs about as much as four rows of 60 tokens; nothing is compiled, so sizes are fine."""
+    return Cost(call=300.0, bend=250.0, fixed_tokens=fixed_tokens, grain=(4, 2, 4, 2))
 
 
 def gpu_cost(fixed_tokens: int) -> Cost:
-    """One call a step whatever the sizes."""
-    return Cost(call=1e12, bend=1e12, fixed_tokens=fixed_tokens)
+    """One call a step whatever the sizes, few shapes."""
+    return Cost(call=1e12, bend=1e12, fixed_tokens=fixed_tokens, grain=None)
 
 
-def bucket_shapes(columns: Columns) -> Array:
-    """The smallest bucket of each row, int [rows, 4] in the order of :data:`GROUPS`. A longer row than the largest bucket
-    keeps that bucket; collating it names the lane."""
+def padded_sizes(columns: Columns, cost: Cost) -> Array:
+    """The smallest allowed sizes of each row, int [rows, 4] in the order of :data:`GROUPS`. A longer row than the largest
+    bucket keeps that bucket; collating it names the lane."""
     found = []
-    for name in GROUPS:
+    for position, name in enumerate(GROUPS):
+        lengths = columns.lengths(name)
+        if cost.grain is not None:
+            grain = cost.grain[position]
+            found.append(np.maximum(-(-lengths // grain), 1) * grain)
+            continue
         sizes = np.array(BUCKETS[name])
-        found.append(sizes[np.minimum(np.searchsorted(sizes, columns.lengths(name)), len(sizes) - 1)])
+        found.append(sizes[np.minimum(np.searchsorted(sizes, lengths), len(sizes) - 1)])
     return np.stack(found, axis=1)
 
 
@@ -48,7 +62,10 @@ def partition(shapes: Array, cost: Cost) -> list[Array]:
     """Cuts the rows of one step (shapes int [rows, 4]) into groups; returns row positions of each, ascending."""
     tokens = shapes[:, 0] + shapes[:, 1] + shapes[:, 3]
     order = np.argsort(tokens, kind="stable")
-    cuts = [0, *(np.flatnonzero(np.diff(tokens[order])) + 1).tolist(), len(tokens)]
+    changes = np.flatnonzero(np.diff(tokens[order])) + 1
+    if len(changes) > _MOST_CUTS:
+        changes = changes[np.linspace(0, len(changes) - 1, _MOST_CUTS).astype(int)]
+    cuts = [0, *changes.tolist(), len(tokens)]
     pieces = [(cuts[i], cuts[i + 1]) for i in range(len(cuts) - 1)]
     return [np.sort(order[start:end]) for start, end in _cheapest(shapes[order], pieces, cost)]
 

@@ -67,7 +67,7 @@ class Stepper:
             raise TrainError(f"update {step}: the accumulation window holds no microbatch")
         check_float32(total, "gradient")
         clipped, norm = clip(total, self._settings.max_grad_norm)
-        before = float(norm.item())
+        before = float(np.array(norm))
         if not np.isfinite(before):
             raise Diverged(f"update {step}: {_name_of_not_finite(total, 'gradient')}")
         parameters = flat(self.net.parameters())
@@ -124,7 +124,7 @@ def check_finite(leaves: Leaves, what: str) -> None:
 
 def _name_of_not_finite(leaves: Leaves, what: str) -> str:
     for name, leaf in leaves.items():
-        bad = int((~mx.isfinite(leaf)).sum().item())
+        bad = int(np.array((~mx.isfinite(leaf)).sum()))
         if bad:
             return f"{what} {name} has {bad} of {leaf.size} values that are not finite"
     return f"the norm over all of {what} is not finite, each leaf is"
