@@ -3,10 +3,11 @@
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import publishing, sha256_file, temporary_beside
+from tcg_core.atomic import publishing, sha256_bytes, temporary_beside
 from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
@@ -16,7 +17,7 @@ from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord
 from tcg_core.checks import Check
 from tcg_core.dataset.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
-from tcg_core.dataset.errors import DayError
+from tcg_core.dataset.discard import discard
 from tcg_core.dataset.layout import SHAPE, read_episodes, write_quarantine
 from tcg_core.dataset.reader import ROWS
 from tcg_core.dataset.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
@@ -50,7 +51,7 @@ def build_code() -> str:
 def build_day(home: Home, day: str, workers: int = 1, max_quarantine_frac: float = MAX_QUARANTINE_FRAC) -> Built:
     """Stages a day whose archive was taken, and records its episodes; ``workers`` processes share the pass.
 
-    The directory is ``staging/DATE/<sha12>/`` (head of the SHA-256 of its rows). An intact build of the same archive by
+    The directory is ``staging/DATE/<sha12>/`` (head of the SHA-256 of id and content). An intact build of the same archive by
     the same code is reused, promoted or not. Raises :class:`DayError`, :class:`UnknownId` for a day that was never
     taken, :class:`EpisodeConflict` for an id that another day holds with other content.
     """
@@ -101,7 +102,7 @@ def find_build(home: Home, day: str, id: str) -> Path | None:
                     return file.parent
             except IntegrityError:
                 if root == home.staging:
-                    shutil.rmtree(file.parent)
+                    discard(file.parent)
     return None
 
 
@@ -127,17 +128,15 @@ def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: 
         written = write_day(archive, day, workshop, workers)
         with catalog(home) as connection:
             check_conflicts(connection, day, written.records)
-        values = {field: getattr(manifest, field) for field in ("kind", "id", "inputs", "config", "code", "versions")}
-        write_manifest(workshop, Manifest(**values, files=hash_files(workshop), facts=written.facts))
-        # The directory is named by its rows, which are known only now.
-        path = home.staging / day / sha256_file(workshop / ROWS)[:12]
+        manifest = replace(manifest, files=hash_files(workshop), facts=written.facts)
+        write_manifest(workshop, manifest)
+        # Named by build and content, which is known only now: other code that gives the same rows is another directory.
+        path = home.staging / day / sha256_bytes(f"{manifest.id} {manifest.content}".encode())[:12]
         with publishing(path) as temporary:
             for file in workshop.iterdir():
                 file.rename(temporary / file.name)
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
-    if read_manifest(path).id != manifest.id:
-        raise DayError(f"{path} holds the same rows by another build; remove it, then build {day} again")
     return path
 
 

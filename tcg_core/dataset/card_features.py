@@ -15,6 +15,7 @@ from tcg_core.catalog import registry
 from tcg_core.checks import Check
 from tcg_core.dataset.card_statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
 from tcg_core.dataset.card_vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
+from tcg_core.dataset.discard import discard
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import IntegrityError
@@ -51,6 +52,7 @@ def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mappi
     reused = _intact(path)
     if not reused:
         tables = build_tables(cards, attacks)
+        discard(path)
         with publishing(path) as temporary:
             save_file({name: np.ascontiguousarray(array) for name, array in tables.arrays().items()}, temporary / TABLES)
             facts = {"digest": tables.digest, "card_columns": list(CARD_NAMES), "attack_columns": list(ATTACK_NAMES)}

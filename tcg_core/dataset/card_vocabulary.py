@@ -1,7 +1,8 @@
 """The canonical vocabulary: one position for each distinct content, whichever generation and id it goes by.
 
 Content of an attack is all of it but the id; content of a card is all of it but the id, with its attacks' contents in
-place of their ids (attack ids changed meaning between generations). Position 0 is padding, 1 is unknown.
+place of their ids (attack ids changed meaning between generations). Blanks in texts do not count: engine v2 tidied those
+of 136 cards. Position 0 is padding, 1 is unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,4 +79,12 @@ def _by_id(records: Sequence[Any], key: str, identity: Any) -> dict[int, str]:
 
 
 def _without(record: Any, key: str) -> dict[str, Any]:
-    return {name: value for name, value in asdict(record).items() if name != key}
+    return {name: _tidy(value) for name, value in asdict(record).items() if name != key}
+
+
+def _tidy(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, dict):
+        return {key: _tidy(item) for key, item in value.items()}
+    return [_tidy(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,9 +1,8 @@
 """Promotion: a staged day whose checks passed becomes the validated one, which is the only kind that is ever selected."""
 
-import shutil
 from pathlib import Path
 
-from tcg_core.atomic import fsync_directory, sha256_file, temporary_beside
+from tcg_core.atomic import fsync_directory, sha256_file
 from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
@@ -13,6 +12,7 @@ from tcg_core.catalog.files import remember
 from tcg_core.catalog.kinds import DAY, STAGED
 from tcg_core.checks import Check
 from tcg_core.dataset.arrow import ARROW_SCHEMA
+from tcg_core.dataset.discard import discard
 from tcg_core.dataset.errors import DayError
 from tcg_core.dataset.reader import ROWS, DayReader
 from tcg_core.dataset.staged_checks import CATALOG_CHECKS, STAGED_CHECKS
@@ -123,11 +123,9 @@ def _publish(home: Home, row: DatasetRow) -> Path:
         try:
             verify_files(target)
         except TcgError:
-            aside = temporary_beside(target)
-            target.rename(aside)
-            shutil.rmtree(aside)
+            discard(target)
         else:
-            shutil.rmtree(source)
+            discard(source)
             return target
     target.parent.mkdir(parents=True, exist_ok=True)
     source.rename(target)

@@ -27,8 +27,8 @@ class DayReader:
     def __init__(self, path: Path) -> None:
         self.path = path / ROWS if path.is_dir() else path
         try:
-            self._file: Any = parquet.ParquetFile(self.path, memory_map=True)
-        except (OSError, pa.ArrowException) as error:
+            self._file: Any = parquet.ParquetFile(self.path, memory_map=True, page_checksum_verification=True)
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise IntegrityError(f"{self.path} cannot be read as Parquet: {error}") from None
         self.metadata = text_metadata(self._file.metadata.metadata)
         if self.schema_digest != SCHEMA.digest:
@@ -102,7 +102,7 @@ class DayReader:
         names = None if streams is None else arrow_schema(SCHEMA, streams).names
         try:
             return from_table(read(names))
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise IntegrityError(f"{self.path} cannot be read: {error}") from None
         except SchemaMismatch as error:
             raise SchemaMismatch(f"{self.path}: {error}") from None

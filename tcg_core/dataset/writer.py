@@ -40,6 +40,7 @@ class DayWriter:
             write_statistics=[stream.name for stream in SCHEMA.of_role("identity")],
             use_dictionary=True,
             store_schema=True,
+            write_page_checksum=True,
         )
 
     def __enter__(self) -> "DayWriter":

@@ -51,10 +51,8 @@ def lane(
                     generation,
                 )
             )
-            rows[-1] |= {
-                "outcome": outcome, "aux_valid": True, "aux_ko": int(last), "aux_prize_delta": float(last), "aux_terminal": int(last),
-                "aux_return": 1 / 6 + outcome,
-            }  # fmt: skip
+            rows[-1] |= {"outcome": outcome, "aux_valid": True, "aux_ko": int(last), "aux_prize_delta": float(last)}
+            rows[-1] |= {"aux_terminal": int(last), "aux_return": 1 / 6 + outcome}
     return rows
 
 
@@ -73,20 +71,22 @@ def _row(rng, episode_id, game, side, decision, substep, label, picked, options,
     attributes = np.zeros((options, len(OPTION_ATTRIBUTES)), np.int16)
     attributes[picked, 0] = 1
     attributes[:, 5] = np.arange(options)
-    return {
-        "episode_id": episode_id, "game": game, "side": side, "step_id": decision * 3 + side, "decision_id": decision, "substep": substep,
-        "new_episode": decision == 0 and substep == 0, "day": day, "generation": generation, "module_version": "1.32.7",
-        "player_name": f"team {side}", "opponent_name": f"team {1 - side}", "player_deck_hash": "a" * 64, "opponent_deck_hash": "b" * 64,
-        "is_attack": False, "forced": options == 1 and minimum == 1, "y": label, "opt_group": list(range(options)),
-        "globals": values, "select_type": 0, "select_context": 1,
-        "card_zone": rng.integers(0, 5, cards), "card_id": rng.integers(1, 1000, cards), "card_count": np.ones(cards, int),
-        "card_flag": np.zeros(cards, int), "unit_zone": rng.integers(0, 4, units), "unit_id": rng.integers(1, 1000, units),
-        "unit_attributes": rng.integers(0, 300, (units, len(UNIT_ATTRIBUTES))), "attached_unit": rng.integers(0, units, attached),
-        "attached_kind": rng.integers(0, 3, attached), "attached_id": rng.integers(1, 1000, attached),
-        "option_type": rng.integers(0, 17, options), "option_source": np.full(options, -1), "option_target": np.full(options, -1),
-        "option_card": np.zeros(options, int), "option_target_card": np.zeros(options, int), "option_attack": np.zeros(options, int),
-        "option_attributes": attributes,
-    }  # fmt: skip
+    count = np.arange(options)
+    identity = {"episode_id": episode_id, "game": game, "side": side, "step_id": decision * 3 + side, "decision_id": decision}
+    identity |= {"substep": substep, "new_episode": decision == 0 and substep == 0, "y": label, "opt_group": count}
+    metadata = {"day": day, "generation": generation, "module_version": "1.32.7", "is_attack": False, "forced": options == 1}
+    metadata |= {"player_name": f"team {side}", "opponent_name": f"team {1 - side}"}
+    metadata |= {"player_deck_hash": "a" * 64, "opponent_deck_hash": "b" * 64}
+    state = {"globals": values, "select_type": 0, "select_context": 1}
+    state |= {"card_zone": rng.integers(0, 5, cards), "card_id": rng.integers(1, 1000, cards)}
+    state |= {"card_count": np.ones(cards, int), "card_flag": np.zeros(cards, int)}
+    state |= {"unit_zone": rng.integers(0, 4, units), "unit_id": rng.integers(1, 1000, units)}
+    state |= {"unit_attributes": rng.integers(0, 300, (units, len(UNIT_ATTRIBUTES)))}
+    state |= {"attached_unit": rng.integers(0, units, attached), "attached_kind": rng.integers(0, 3, attached)}
+    state |= {"attached_id": rng.integers(1, 1000, attached), "option_type": rng.integers(0, 17, options)}
+    state |= {"option_source": count * 0 - 1, "option_target": count * 0 - 1, "option_card": count * 0}
+    state |= {"option_target_card": count * 0, "option_attack": count * 0, "option_attributes": attributes}
+    return identity | metadata | state
 
 
 def episode(

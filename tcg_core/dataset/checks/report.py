@@ -22,7 +22,7 @@ def guarded(name: str, check: Callable[[], Check]) -> Check:
     """A file that cannot be read fails the check by name instead of ending the checks."""
     try:
         return check()
-    except (TcgError, OSError, pa.ArrowException) as error:
+    except (TcgError, OSError, ValueError, pa.ArrowException) as error:
         return Check(name, False, f"could not be checked: {error}")
 
 
