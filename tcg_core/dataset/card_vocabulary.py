@@ -1,7 +1,7 @@
 """The canonical vocabulary: one position for each distinct content, whichever generation and id it goes by.
 
 Content of an attack is all of it but the id; content of a card is all of it but the id, with its attacks' contents in
-place of their ids (attack ids changed meaning between generations). Blanks in texts do not count: engine v2 tidied those
+place of their ids (two attack ids mean other attacks in v2). Blanks in texts do not count: engine v2 tidied those
 of 136 cards. Position 0 is padding, 1 is unknown.
 """
 
