@@ -26,10 +26,10 @@ NO_POINTER = -1
 
 #: Zones of card tokens. The order is part of the schema.
 CARD_ZONES = (
-    "self_deck",  # own submitted list minus what this seat can see of its own cards: deck and face-down prizes together
+    "self_deck",  # own list minus the own cards this seat sees; face-down prizes are among them until they are deduced
     "self_hand",
     "self_discard",
-    "self_prize",
+    "self_prize",  # open ones and, once the whole own deck was shown, deduced ones are certain; the others unknown
     "opponent_prize",
     "opponent_hand",  # believed from logs, then unknown cards up to the hand count
     "opponent_discard",

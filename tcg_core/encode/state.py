@@ -61,13 +61,13 @@ class Tokens:
     def _cards(self, tracker: Tracker, state: State, select: Select) -> None:
         own, other = state.players[self.side], state.players[1 - self.side]
         none = FLAG["none"]
-        self._counted(ZONE["self_deck"], tracker.unseen, none)
+        self._counted(ZONE["self_deck"], _without(tracker.unseen, tracker.prizes), none)
         if own.hand is None:
             raise EncodeError("the deciding seat's own hand is not shown")
         self._multiset(ZONE["self_hand"], own.hand, none)
         self._multiset(ZONE["self_discard"], own.discard, none)
-        self._prizes(ZONE["self_prize"], own)
-        self._prizes(ZONE["opponent_prize"], other)
+        self._prizes(ZONE["self_prize"], own, tracker.prizes)
+        self._prizes(ZONE["opponent_prize"], other, None)
         self._opponent_hand(tracker, other)
         self._multiset(ZONE["opponent_discard"], other.discard, none)
         revealed: dict[int, int] = {}
@@ -103,9 +103,15 @@ class Tokens:
         self._multiset(zone, [c for c in cards if c is not None and c.player_index != self.side], FLAG["foreign"])
         self._multiset(zone, [c for c in cards if c is None], FLAG["unknown"])
 
-    def _prizes(self, zone: int, player: Player) -> None:
-        self._multiset(zone, [card for card in player.prize if card is not None], FLAG["certain"])
-        self._multiset(zone, [card for card in player.prize if card is None], FLAG["unknown"])
+    def _prizes(self, zone: int, player: Player, deduced: dict[int, int] | None) -> None:
+        """Prizes that lie open or are deduced are certain, the others unknown."""
+        certain = dict(deduced or {})
+        for card in player.prize:
+            if card is not None:
+                certain[card.id] = certain.get(card.id, 0) + 1
+        self._counted(zone, certain, FLAG["certain"])
+        if deduced is None:
+            self._multiset(zone, [card for card in player.prize if card is None], FLAG["unknown"])
 
     def _opponent_hand(self, tracker: Tracker, other: Player) -> None:
         zone = ZONE["opponent_hand"]
@@ -164,6 +170,12 @@ class Tokens:
         """Position of the unit in [card tokens, units], NO_POINTER when there is none."""
         unit = self.unit_at.get((player, area, index))
         return NO_POINTER if unit is None else len(self.card_zone) + unit
+
+
+def _without(counts: dict[int, int], taken: dict[int, int] | None) -> dict[int, int]:
+    if not taken:
+        return counts
+    return {identity: count - taken.get(identity, 0) for identity, count in counts.items() if count > taken.get(identity, 0)}
 
 
 def global_values(state: State, select: Select, side: int, picked: int) -> list[int]:

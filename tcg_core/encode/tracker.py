@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tcg_core.encode.enums import FIRST_SERIAL_OF_SEAT_1, Area, LogType, OptionType
 from tcg_core.encode.errors import EncodeError
-from tcg_core.encode.observation import Card, Log, Observation, Option, Pokemon, State
+from tcg_core.encode.observation import Card, Log, Observation, Option, Player, Pokemon, State
 
 DECK_SIZE = 60
 
@@ -36,6 +36,7 @@ class Tracker:
         "beliefs",
         "deck",
         "facedown_active",
+        "prizes",
         "revealed",
         "side",
         "unseen",
@@ -56,6 +57,8 @@ class Tracker:
         self.abilities: set[int] = set()
         #: own cards this seat cannot see: card id -> copies, deck and face-down prizes together
         self.unseen: dict[int, int] = {}
+        #: own face-down prizes, deduced when the whole deck was shown: card id -> copies; None while unknown
+        self.prizes: dict[int, int] | None = None
         #: id of the own active placed face down in set-up; -1 before
         self.facedown_active = -1
         self._ability_turn = -1
@@ -108,15 +111,17 @@ class Tracker:
             for serial_name, card_name in _NAMED_BESIDE[kind]:
                 self._note(getattr(log, serial_name), getattr(log, card_name), other)
         if serial is None or card is None:
-            if log.player_index == other:
-                if kind == LogType.DRAW_REVERSE or (kind == LogType.MOVE_CARD_REVERSE and log.to_area == Area.HAND):
-                    self._hand_running += 1
-                elif kind == LogType.MOVE_CARD_REVERSE and log.from_area == Area.HAND:
-                    self._blind_exit()
+            if log.player_index != other:
+                if kind == LogType.MOVE_CARD_REVERSE and Area.PRIZE in (log.from_area, log.to_area):
+                    self.prizes = None
+            elif kind == LogType.DRAW_REVERSE or (kind == LogType.MOVE_CARD_REVERSE and log.to_area == Area.HAND):
+                self._hand_running += 1
+            elif kind == LogType.MOVE_CARD_REVERSE and log.from_area == Area.HAND:
+                self._blind_exit()
             return
         if (serial >= FIRST_SERIAL_OF_SEAT_1) != (other == 1):
-            if kind == LogType.MOVE_CARD and log.to_area == Area.ACTIVE and log.from_area == Area.HAND:
-                self.facedown_active = card
+            if kind == LogType.MOVE_CARD:
+                self._own_move(card, log.from_area, log.to_area)
             return
         self.revealed[serial] = card
         if kind == LogType.MOVE_CARD:
@@ -128,6 +133,18 @@ class Tracker:
                 self._hand_running += 1
         elif kind == LogType.PLAY or kind == LogType.ATTACH or kind == LogType.EVOLVE:
             self._known_exit(serial)
+
+    def _own_move(self, card: int, source: int | None, target: int | None) -> None:
+        if source == Area.HAND and target == Area.ACTIVE:
+            self.facedown_active = card
+        if self.prizes is None or Area.PRIZE not in (source, target):
+            return
+        left = self.prizes.get(card, 0) + (1 if target == Area.PRIZE else -1)
+        self.prizes[card] = left
+        if left == 0:
+            del self.prizes[card]
+        elif left < 0:
+            self.prizes = None
 
     def _note(self, serial: int | None, card: int | None, other: int) -> None:
         if serial is not None and card is not None and (serial >= FIRST_SERIAL_OF_SEAT_1) == (other == 1):
@@ -173,8 +190,10 @@ class Tracker:
                     revealed[card.serial] = card.id
                     if card.serial in self.beliefs:
                         del self.beliefs[card.serial]
+        mine = state.players[side]
+        hidden = [self.facedown_active] if None in mine.active and self.facedown_active > 0 else []
         unseen = dict(self.deck)
-        for identity in own.values():
+        for identity in (*own.values(), *hidden):
             left = unseen.get(identity, 0)
             # a card that changed its print is not on the list: nothing is taken off for it
             if left > 1:
@@ -182,6 +201,17 @@ class Tracker:
             elif left == 1:
                 del unseen[identity]
         self.unseen = unseen
+        self._deduce_prizes(mine, obs.select.deck)
+
+    def _deduce_prizes(self, mine: Player, deck: list[Card | None] | None) -> None:
+        """Whoever sees the whole own deck knows the face-down prizes: they are the rest of the unseen cards."""
+        if deck is not None and len(deck) == mine.deck_count:
+            rest = Counter(self.unseen)
+            rest.subtract(card.id for card in deck if card is not None and card.player_index == self.side)
+            whole = all(count >= 0 for count in rest.values()) and None not in deck
+            self.prizes = dict(+rest) if whole else None
+        if self.prizes is not None and sum(self.prizes.values()) != mine.prize.count(None):
+            self.prizes = None
 
     def _balance(self, hand_count: int) -> None:
         """The believed hand is never larger than the hand: uncertain beliefs go first, then the oldest."""

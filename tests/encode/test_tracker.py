@@ -1,5 +1,6 @@
 """What a seat learns: beliefs of the opponent's hand, cards revealed, own cards unseen, abilities used."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -125,9 +126,58 @@ def test_another_seats_observation_and_a_short_deck_are_refused() -> None:
         Tokens(Tracker([5] * 60), seen())
 
 
+def _deck_shown(own: Player) -> Observation:
+    observation = seen(own=own)
+    observation.select.deck = [Card(5, 3 + k, 0) for k in range(own.deck_count)]  # type: ignore[union-attr]
+    return observation
+
+
+def test_a_look_at_the_whole_deck_tells_the_prizes() -> None:
+    own = player(hand=[], deck_count=52, discard=[Card(7, 60, 0), Card(7, 61, 0)])
+    made = Tracker([5] * 55 + [7] * 5)
+    made.observe(seen(own=own))
+    assert made.prizes is None
+    made.observe(_deck_shown(own))
+    assert made.prizes == {5: 3, 7: 3}
+    tokens = Tokens(made, seen(own=own))
+    assert [tokens.card_count[tokens.card_token("self_prize", card)] for card in (5, 7)] == [3, 3]
+    assert tokens.card_token("self_prize", -1) == -1 and tokens.card_count[tokens.card_token("self_deck", 5)] == 52
+    own.prize = [None] * 5
+    made.observe(seen(Log(6, 0, 7, 50, 6, 2), own=own))
+    assert made.prizes == {5: 3, 7: 2}
+    made.observe(seen(Log(7, 0, from_area=1, to_area=6), own=own))
+    assert made.prizes is None
+
+
+def test_prizes_that_do_not_add_up_are_not_deduced() -> None:
+    made = Tracker([5] * 55 + [7] * 5)
+    made.observe(_deck_shown(player(hand=[], deck_count=53, discard=[Card(7, 60, 0)], prize=[None] * 5)))
+    assert made.prizes is None
+
+
 def test_certain_beliefs_are_true() -> None:
     """Against the full-information frames: a card believed with certainty is in the opponent's hand."""
     assert sum(_certain_beliefs(item) for item in replays()) > 200
+
+
+def test_own_hidden_cards_are_known_as_far_as_they_can_be() -> None:
+    """Against the frames: the unseen cards are deck and face-down prizes, and deduced prizes are the prizes."""
+    deduced = 0
+    for item in replays():
+        frames = iter(item.document()["steps"][0][0]["visualize"])
+        for game in item.episode().games:
+            trackers = [Tracker(deck) for deck in item.episode().decks]
+            for decision in game.decisions:
+                made = trackers[decision.side]
+                made.observe(decision.observation)
+                truth = next(frames)["current"]["players"][decision.side]
+                prizes, deck = (Counter(card["id"] for card in truth[pile]) for pile in ("prize", "deck"))
+                assert Counter(made.unseen) == prizes + deck, f"{item.name} step {decision.step_id}"
+                if made.prizes is not None:
+                    assert Counter(made.prizes) == prizes, f"{item.name} step {decision.step_id}"
+                    deduced += 1
+            next(frames)
+    assert deduced > 500
 
 
 def _certain_beliefs(item: Replay) -> int:
