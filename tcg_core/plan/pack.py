@@ -1,8 +1,8 @@
 """Microbatches of an epoch: chunks of different lanes within the row budget, each lane's chunks in order.
 
 Row groups open in seeded order, at most ``open_groups`` at a time, and a batch mixes lanes of all that are open. Lanes
-that could not end in time otherwise go first, so the epoch does not close with a tail of tiny microbatches; where
-the longest lane alone dictates their number, rows are spread evenly over them.
+that could not end in time otherwise go first and the last microbatches share the rest evenly, so the epoch does not
+close with a tail of tiny ones; where the longest lane alone dictates their number, rows are spread over them.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,10 @@ from tcg_core.plan.rows import Array
 
 #: Spread of the random part of a lane's turn, in opened row groups: lanes of an older group go first, but not strictly.
 _MIX = 0.75
+
+
+#: The last so many microbatches share what is left evenly, aiming at this fill (percent) as chunks do not divide.
+_EVEN, _EVEN_FILL = 32, 97
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ def pack(work: Work, budget: int, open_groups: int, generator: np.random.Generat
     batches: list[Array] = []
     opens: list[int] = []
     admitted = 0
+    closing: int | None = None
     while rows_left:
         missing = open_groups - len(np.unique(work.group[pool]))
         for members in groups[admitted : admitted + missing]:
@@ -57,9 +62,12 @@ def pack(work: Work, budget: int, open_groups: int, generator: np.random.Generat
             pool = np.concatenate([pool, members])
             admitted += 1
         longest, expected = int(left.max()), -(-rows_left // budget)
-        target = budget if expected >= longest else min(budget, -(-rows_left // longest))
+        if expected <= _EVEN:
+            closing = -(-rows_left * 100 // (budget * _EVEN_FILL)) if closing is None else max(closing - 1, 1)
+            expected = max(closing, expected)
+        target = min(budget, -(-rows_left // max(expected, longest))) if expected <= max(_EVEN, longest) else budget
         rank = opened[pool] + turn[pool] * _MIX * open_groups
-        urgent = left[pool] >= expected - 1 - expected // 16
+        urgent = left[pool] >= expected - 2 - expected // 8
         order = np.argsort(np.where(urgent, -left[pool] - 1e6, rank), kind="stable")
         chosen = pool[order[_fill(work.rows[upcoming[pool[order]]], budget, target)]]
         batches.append(upcoming[chosen])

@@ -94,6 +94,8 @@ class Board:
 
 def keep(path: Path, updates: int, epochs: int) -> None:
     """Rewrites an event file without what lies beyond ``updates`` (tags of an update) and ``epochs`` (tags of an epoch)."""
+    if updates == 0:
+        path.unlink(missing_ok=True)
     if not path.is_file():
         return
     from tensorboard.summary.writer.record_writer import RecordWriter
