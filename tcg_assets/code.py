@@ -19,7 +19,7 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),
     "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
     "submission": (("tcg_core.submission.pack",), ("torch",)),
-    "tournament": (("tcg_core.arena.match",), ()),
+    "tournament": (("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report"), ()),
 }
 
 

@@ -1,5 +1,6 @@
 """Runs the real jobs in this process, so that a command line and the UI share one history."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,13 +89,16 @@ def _launch(
 ) -> Launched:
     from tcg_assets.definitions import defs
 
-    result = defs.resolve_job_def(job).execute_in_process(
-        run_config=config,
-        instance=instance,
-        partition_key=partition_key,
-        raise_on_error=False,
-        tags={**_LOCATION, **(tags or {})},
-    )
+    with warnings.catch_warnings():
+        # What Dagster's own parts say to each other about preview features says nothing to a user.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        result = defs.resolve_job_def(job).execute_in_process(
+            run_config=config,
+            instance=instance,
+            partition_key=partition_key,
+            raise_on_error=False,
+            tags={**_LOCATION, **(tags or {})},
+        )
     return Launched(job, result.success, result.run_id, failures=_failures(result), made=_made(result))
 
 

@@ -8,6 +8,7 @@ from tcg_assets.assets.wiring import chain
 from tcg_assets.handover import hand_over
 from tcg_assets.outcome import materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
+from tcg_assets.typed import plain
 
 
 class TournamentConfig(dg.Config):
@@ -19,6 +20,8 @@ class TournamentConfig(dg.Config):
     )
     games: int = Field(default=100, ge=2, description="Games against each opponent, half from each seat")
     seed: int = Field(default=13, description="Seed of the schedule and the agents; the engine itself cannot be seeded")
+    nonce: str = Field(default="1", description="Another one plays a new tournament of equal settings")
+    opponent_deck: str = Field(default="sample", description="Deck of baselines that bring none of their own")
     workers: int = Field(default=2, ge=1, description="Match processes")
 
 
@@ -30,10 +33,7 @@ def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, work
     home = workspace.home()
     with refusals():
         packed = hand_over(context, home, "submission", "submission", config.submission_id)
-    ran = run_stage(
-        context,
-        lambda: play(
-            home, packed.id, opponents=tuple(config.opponents), games=config.games, seed=config.seed, workers=config.workers
-        ),
-    )
+    options = plain(config) | {"opponents": tuple(config.opponents)}
+    options.pop("submission_id")
+    ran = run_stage(context, lambda: play(home, packed.id, **options))
     return materialized(context, "tournament", ran, table="games.parquet", extra={"submission": f"{packed.id} ({packed.rule})"})

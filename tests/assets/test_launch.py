@@ -75,7 +75,9 @@ def test_the_chain_carries_recipe_and_tournament(instance: dg.DagsterInstance, h
     launched = run_chain(instance, home, recipe, opponents=("first",), games=4, workers=1)
     assert launched.success, launched.failures
     assert stages.called("build_plan") == [(recipe, "card_features-1")]
-    assert stages.called("tournament") == [("submission-1", ("first",), 4, 13, 1)]
+    played = stages.calls[-1]
+    assert played[1][1:] == ("submission-1",)
+    assert played[2] == {"opponents": ("first",), "games": 4, "seed": 13, "workers": 1, "nonce": "1", "opponent_deck": "sample"}
     assert launched.made["mlx_checkpoint"]["device"] == "auto"
     run = instance.get_run_by_id(launched.run_id)
     assert run is not None

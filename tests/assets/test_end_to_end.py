@@ -1,0 +1,113 @@
+"""The real stages on real games: days that are good, broken, changed, and the whole chain on a toy policy."""
+
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from tcg_assets.instance import open_instance
+from tcg_assets.launch import run_chain, run_day
+from tcg_core.catalog.connection import catalog
+from tcg_core.catalog.datasets import datasets_of
+from tcg_core.home import VARIABLE, Home
+from tcg_core.model.config import ModelConfig
+from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
+from tcg_core.replay.record_day import record_day
+
+DAY, BROKEN, CHANGED = "2026-08-01", "2026-08-02", "2026-08-03"
+RECIPE = Recipe(
+    selection=Selection(days=(DAY,)),
+    split=Split(val_frac=0.3),
+    work=Work(tbptt_chunk=8, batch_size=128),
+    model=ModelConfig(d_model=32, heads=4, layers=1, ff=64, registers=4),
+    optimizer=Optimizer(lr=5e-3),
+    schedule=Schedule(warmup_steps=3),
+    epochs=6,
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(tmp_path_factory.mktemp("home") / "data"))
+        yield Home.resolve().prepare()
+
+
+@pytest.fixture(scope="module")
+def instance(home: Home) -> Iterator[dg.DagsterInstance]:
+    with open_instance(home) as opened:
+        yield opened
+
+
+def test_a_recorded_day_is_promoted_once(home: Home, instance: dg.DagsterInstance) -> None:
+    record_day(home, DAY, 24)
+    launched = run_day(instance, home, DAY)
+    assert launched.success, launched.failures
+    made = launched.made["parquet_day"]
+    assert _states(home, DAY) == ["validated"]
+    assert made["dagster/partition_row_count"] == made["rows"] > 500
+    assert len(made["dagster/column_schema"].columns) > 30
+    assert Path(made["path"], "rows.parquet").is_file()
+    again = run_day(instance, home, DAY)
+    assert again.run_id == ""
+    assert again.skipped.startswith(f"validated dataset {made['id']} of archive")
+
+
+def test_a_day_of_broken_episodes_stops_itself(home: Home, instance: dg.DagsterInstance) -> None:
+    path = record_day(home, BROKEN, 3)
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, (name, data) in enumerate(members.items()):
+            archive.writestr(name, data if number else data[: len(data) // 2])
+    launched = run_day(instance, home, BROKEN)
+    assert not launched.success
+    assert any("check quarantine_fraction of staged_day failed" in failure for failure in launched.failures)
+    assert "parquet_day" not in launched.made
+    assert _states(home, BROKEN) == ["failed"]
+
+
+def test_a_file_that_is_no_zip_is_refused_in_one_line_and_nothing_is_moved(home: Home, instance: dg.DagsterInstance) -> None:
+    path = home.inbox / "2026-08-09.zip"
+    path.write_bytes(b"this is no zip archive")
+    [failure] = run_day(instance, home, "2026-08-09").failures
+    assert failure.startswith("day_archive: ")
+    assert "2026-08-09.zip" in failure
+    assert "\n" not in failure
+    assert path.is_file()
+    assert not (home.archives / "2026-08-09").exists()
+
+
+def test_a_changed_archive_is_built_again_and_supersedes(home: Home, instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    record_day(home, CHANGED, 3)
+    first = run_day(instance, home, CHANGED)
+    assert first.success, first.failures
+    published_again = record_day(Home(tmp_path / "other").prepare(), CHANGED, 4, seed=14)
+    shutil.copy(published_again, home.inbox)
+    second = run_day(instance, home, CHANGED)
+    assert second.success, second.failures
+    assert second.run_id
+    assert second.made["parquet_day"]["id"] != first.made["parquet_day"]["id"]
+    assert sorted(_states(home, CHANGED)) == ["superseded", "validated"]
+
+
+def test_the_chain_ends_in_a_tournament_and_is_reused_as_it_is(home: Home, instance: dg.DagsterInstance) -> None:
+    assert run_day(instance, home, DAY).success
+    launched = run_chain(instance, home, RECIPE, opponents=("random",), games=2, workers=1)
+    assert launched.success, launched.failures
+    made = launched.made
+    assert made["mlx_checkpoint"]["id"] == made["work_plan"]["id"]
+    assert made["torch_artifact"]["checkpoint"].startswith(made["work_plan"]["id"])
+    assert "base64," in made["mlx_checkpoint"]["plot_curves"]
+    again = run_chain(instance, home, RECIPE, opponents=("random",), games=2, workers=1)
+    assert again.success, again.failures
+    assert all(values["reused"] for values in again.made.values())
+    assert all(values["id"] == made[asset]["id"] for asset, values in again.made.items())
+
+
+def _states(home: Home, day: str) -> list[str]:
+    with catalog(home) as connection:
+        return [row.state for row in datasets_of(connection, day)]
