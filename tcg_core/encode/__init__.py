@@ -1,0 +1,2 @@
+"""Observation to tokens: schema, trackers, encoder, targets, batches. Packed for Kaggle as it is: imports the standard
+library, numpy and itself, nothing else."""

@@ -1,0 +1,1 @@
+"""Day archives, replays parsed into decisions, and the recorder that writes them."""

@@ -1,5 +1,7 @@
 """Day archives: what is refused as a whole, and what costs one member only."""
 
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -8,7 +10,9 @@ import pytest
 from tcg_core.replay import archive as module
 from tcg_core.replay.archive import ArchiveError, open_archive
 from tcg_core.replay.errors import Quarantine
-from tests.golden.replays import ARCHIVES
+from tests.golden.replays import ARCHIVES, replay
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def write(path: Path, members: list[tuple[str, bytes]]) -> Path:
@@ -85,3 +89,21 @@ def test_an_oversized_member_is_not_read(tmp_path: Path, monkeypatch: pytest.Mon
     with open_archive(write(tmp_path / "day.zip", [("1.json", b"four")])) as archive, pytest.raises(Quarantine) as caught:
         archive.read(archive.members[0])
     assert caught.value.reason == "oversize"
+
+
+def test_field_case_members_are_streamed_one_at_a_time(tmp_path: Path) -> None:
+    """Parsing 80 copies of a real replay needs no more memory than parsing 5."""
+    data = replay(85000011).data
+    path = write(tmp_path / "day.zip", [(f"{number}.json", data) for number in range(1, 81)])
+    code = (
+        "import resource, sys, pathlib\n"
+        "from tcg_core.replay.archive import open_archive\n"
+        "from tcg_core.replay.episode import parse_episode\n"
+        "with open_archive(pathlib.Path(sys.argv[1])) as archive:\n"
+        "    for count, member in enumerate(archive.members):\n"
+        "        parse_episode(archive.read(member), '85000011.json')\n"
+        "        if count in (4, 79): print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, cwd=ROOT)
+    few, many = (int(line) * (1 if sys.platform == "darwin" else 1024) for line in run.stdout.split())
+    assert many - few < 10 * len(data) < 80 * len(data)
