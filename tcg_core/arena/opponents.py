@@ -17,8 +17,8 @@ from tcg_core.errors import TcgError, UnknownId
 from tcg_core.home import Home
 from tcg_core.provenance import MANIFEST, code_identity, read_manifest
 from tcg_core.submission.archive import ArchiveRefused, extract_archive
-from tcg_core.submission.contents import ARCHIVE, DECK, ENTRY, KIND
 from tcg_core.submission.host.process import AgentFailure, AgentProcess
+from tcg_core.submission.names import ARCHIVE, DECK, ENTRY, KIND
 
 BASELINE, SUBMISSION, FOREIGN = "baseline", "submission", "foreign"
 _SUFFIXES = (".tar.gz", ".tgz")

@@ -11,7 +11,10 @@ from tcg_core.arena.opponents import BASELINE, SUBMISSION, hash_of, source_of, u
 from tcg_core.arena.schedule import Player
 from tcg_core.engine.agents import Agent, make_agent
 from tcg_core.home import Home
-from tcg_core.submission.host.process import AgentFailure, AgentProcess, Reason
+from tcg_core.submission.host.process import AgentFailure, AgentProcess, Limits, Reason
+
+#: What an agent that is not ours may use; Kaggle gives two agents 8 to 12 GB together.
+FOREIGN_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,9 @@ class ForeignSeat:
         started = time.perf_counter()
         try:
             if question.game not in self._processes:
-                self._processes[question.game] = AgentProcess(self._folder, blocked=("tcg_core", "tcg_assets"))
+                self._processes[question.game] = AgentProcess(
+                    self._folder, limits=FOREIGN_LIMITS, blocked=("tcg_core", "tcg_assets")
+                )
                 started = time.perf_counter()
             answer, _ = self._processes[question.game].act(question.observation, self._config, question.seconds)
         except AgentFailure as error:

@@ -12,10 +12,8 @@ from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contrac
 from tcg_core.provenance import MANIFEST, Input, Manifest, artifact_id, code_identity
 from tcg_core.submission.closure import runtime_sources
 from tcg_core.submission.main_source import MAIN
+from tcg_core.submission.names import DECK, ENTRY, KIND
 
-KIND = "submission"
-ARCHIVE = "submission.tar.gz"
-DECK, ENTRY = "deck.csv", "main.py"
 REQUIRED = (ENTRY, DECK, WEIGHTS, CONTRACT, MANIFEST)
 #: The reference travels along while it is small against the archive's limit.
 LARGEST_REFERENCE = 16 << 20

@@ -15,8 +15,9 @@ from tcg_core.model.torch_load import CONTRACT
 from tcg_core.provenance import MANIFEST, RECORDED, Manifest, hash_files, read_manifest
 from tcg_core.submission.archive import ArchiveRefused
 from tcg_core.submission.closure import NotPackable, foreign_imports
-from tcg_core.submission.contents import DECK, ENTRY, KIND, REQUIRED
+from tcg_core.submission.contents import REQUIRED
 from tcg_core.submission.kaggle import Episode, Outcome
+from tcg_core.submission.names import DECK, ENTRY, KIND
 
 #: Seconds a seat has in a game, and decisions of one seat in the longest game that is planned for (the longest of
 #: 6,000 measured games had 542 of both seats).

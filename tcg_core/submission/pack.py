@@ -10,7 +10,8 @@ from tcg_core.home import Home
 from tcg_core.model.torch_load import CONTRACT, read_contract
 from tcg_core.provenance import Manifest, hash_files, verify_files, write_manifest
 from tcg_core.submission.archive import write_archive
-from tcg_core.submission.contents import ARCHIVE, KIND, submission_files
+from tcg_core.submission.contents import submission_files
+from tcg_core.submission.names import ARCHIVE, KIND
 from tcg_core.submission.preflight import CHECKS, preflight
 
 

@@ -12,7 +12,7 @@ from tcg_core.built import Built
 from tcg_core.home import Home
 from tcg_core.provenance import MANIFEST, Input, Manifest
 from tcg_core.submission.archive import extract_archive, write_archive
-from tcg_core.submission.contents import ARCHIVE
+from tcg_core.submission.names import ARCHIVE
 from tcg_core.submission.pack import pack
 from tests.submission.random_artifact import random_artifact
 

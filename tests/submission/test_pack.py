@@ -15,7 +15,8 @@ from tcg_core.errors import IntegrityError, UnknownId
 from tcg_core.provenance import MANIFEST, read_manifest, verify_files
 from tcg_core.submission import closure
 from tcg_core.submission.closure import NotPackable, foreign_imports, runtime_sources
-from tcg_core.submission.contents import ARCHIVE, submission_files
+from tcg_core.submission.contents import submission_files
+from tcg_core.submission.names import ARCHIVE
 from tcg_core.submission.pack import pack
 from tcg_core.submission.preflight import CHECKS
 
