@@ -12,11 +12,11 @@ from tcg_core.atomic import fsync_directory, replacing, sha256_file
 from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
-from tcg_core.catalog.days import DayRow, day_row, record_archive
+from tcg_core.catalog.days import DayRow, day_row, known_days, record_archive
 from tcg_core.catalog.kinds import ARCHIVE, archive_manifest
 from tcg_core.checks import Check
 from tcg_core.dataset.errors import DayError
-from tcg_core.errors import IntegrityError, UnknownId
+from tcg_core.errors import IntegrityError
 from tcg_core.home import Home, NotADay, parse_day
 from tcg_core.replay.archive import EPISODE_BYTES_CAP, Archive, open_archive
 
@@ -110,17 +110,17 @@ def archive_checks(archive: Archive, row: DayRow) -> tuple[Check, ...]:
 
 
 def _taken(home: Home, day: str) -> Path:
-    """The archive taken before; one that was moved but not recorded (a crash in between) counts as taken."""
+    """The archive taken before. One that was moved but not recorded (a crash in between, a lost catalog) counts as taken."""
     held = sorted((home.archives / day).glob("*.zip"), key=lambda path: path.stat().st_mtime)
     known = {row.id for row in registry.rows_of(home, ARCHIVE)}
     unrecorded = [path for path in held if path.stem[:16] not in known]
     if unrecorded:
         return unrecorded[-1]
-    try:
-        with catalog(home) as connection:
-            path = home.root / day_row(connection, day).archive_path
-    except UnknownId:
-        raise DayError(f"day {day}: there is no {home.inbox / f'{day}.zip'} and no archive was taken before") from None
+    with catalog(home) as connection:
+        recorded = home.root / day_row(connection, day).archive_path if day in known_days(connection) else None
+    if recorded is None and not held:
+        raise DayError(f"day {day}: there is no {home.inbox / f'{day}.zip'} and no archive was taken before")
+    path = recorded or held[-1]
     if not path.is_file():
         raise DayError(f"day {day}: its archive {path} is missing; put {day}.zip into {home.inbox} again")
     return path

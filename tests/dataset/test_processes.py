@@ -1,0 +1,69 @@
+"""Builds in processes of their own: killed in the middle, and with many members in bounded memory."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tcg_core.atomic import sweep
+from tcg_core.dataset.build import build_day
+from tcg_core.dataset.promote import promote_day
+from tcg_core.dataset.take import take_archive
+from tests.dataset.conftest import V1
+from tests.dataset.replays import members, put
+
+CHILD = Path(__file__).with_name("build_child.py")
+ROOT = CHILD.parents[2]
+
+
+def copies(count):
+    name, data = next(iter(members().items()))
+    told = f'"EpisodeId": {name[:-5]}'.encode()
+    assert data.count(told) == 1
+    return {f"{number}.json": data.replace(told, f'"EpisodeId": {number}'.encode()) for number in range(1, count + 1)}
+
+
+def start(home, workers):
+    return subprocess.Popen(
+        [sys.executable, str(CHILD), str(home.root), V1, str(workers)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_build_leaves_no_worker_and_the_same_command_ends_it(home):
+    put(home, V1, copies(60))
+    take_archive(home, V1)
+    process = start(home, 2)
+    deadline = time.monotonic() + 60
+    workers = []
+    while len(workers) < 3:  # two workers and the resource tracker of multiprocessing
+        assert process.poll() is None and time.monotonic() < deadline
+        workers = psutil.Process(process.pid).children(recursive=True)
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    psutil.wait_procs(workers, timeout=30)
+    assert [worker for worker in workers if worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE] == []
+    assert not list(home.staging.glob(f"{V1}/[!.]*"))
+    assert sweep(home.root)
+    assert build_day(home, V1, workers=2).passed and promote_day(home, V1).passed
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_archive(home):
+    peaks = {}
+    for count in (60, 300):
+        put(home, V1, copies(count))
+        take_archive(home, V1)
+        process = start(home, 1)
+        rows, peaks[count] = map(int, process.communicate(timeout=300)[0].split())
+        assert process.returncode == 0 and rows > count
+    print({count: f"{peak / 1e6:.0f} MB" for count, peak in peaks.items()})
+    assert peaks[300] - peaks[60] < 60e6
