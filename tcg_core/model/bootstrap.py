@@ -46,13 +46,17 @@ def mlx() -> Mlx:
     if sys.platform == "linux" and not _cuda_backend():
         # On a CPU, compile starts the C++ compiler for every fused kernel and gains nothing.
         os.environ["MLX_DISABLE_COMPILE"] = "1"
+    # One BLAS thread is within a few percent of two here (products are small), and on shared cores two threads wait for
+    # each other: 33 times slower was measured. OMP_NUM_THREADS overrides; the count is part of what bits depend on.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("MKL_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
     imported = "mlx.core" in sys.modules
     blas = "unknown: mlx was imported before tcg_core.model.bootstrap" if imported else _load_blas()
     try:
         names = ("mlx.core", "mlx.nn", "mlx.optimizers", "mlx.utils")
         core, nn, optimizers, utils = (importlib.import_module(name) for name in names)
     except ImportError as error:
-        raise ModelError(f"mlx cannot be imported ({error}); install the training extra: make install") from None
+        raise ModelError(f"mlx cannot be imported ({error}); on Linux install exactly one of the extras cpu, cuda12, cuda13: make setup") from None
     _LOG.info("mlx %s, BLAS: %s", _version("mlx"), blas)
     return Mlx(core, nn, optimizers, utils, blas)
 
@@ -88,7 +92,7 @@ def facts() -> dict[str, Any]:
         "mlx": _version("mlx"),
         "device": device,
         "blas": modules.blas,
-        "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
+        "threads": int(os.environ["OMP_NUM_THREADS"]),
     }
 
 
