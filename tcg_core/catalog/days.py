@@ -4,12 +4,14 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tcg_core.catalog.connection import now
-from tcg_core.catalog.datasets import supersede_all
+from tcg_core.catalog.connection import catalog, now
+from tcg_core.catalog.datasets import datasets_of, supersede_all
 from tcg_core.catalog.errors import EpisodeConflict
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.errors import UnknownId
+from tcg_core.home import Home
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,36 @@ def day_row(connection: sqlite3.Connection, day: str) -> DayRow:
 def known_days(connection: sqlite3.Connection) -> list[str]:
     """All days whose archive was taken, by date."""
     return [row["day"] for row in connection.execute("SELECT day FROM days ORDER BY day")]
+
+
+def list_days(home: Home) -> list[dict[str, Any]]:
+    """For people: each day with the state of its present dataset, by date. ``state`` is ``taken`` before a build; rows,
+    episodes and bytes are 0 then."""
+    with catalog(home) as connection:
+        days = connection.execute("SELECT * FROM days ORDER BY day").fetchall()
+        datasets = datasets_of(connection)
+        bad = connection.execute("SELECT day, count(*) AS n FROM episodes WHERE status = 'quarantined' GROUP BY day").fetchall()
+    quarantined = {row["day"]: row["n"] for row in bad}
+    order = ("validated", "staged", "failed", "damaged", "stale", "excluded", "superseded")
+    listed = []
+    for day in days:
+        mine = sorted((d for d in datasets if d.day == day["day"]), key=lambda d: order.index(d.state))
+        found = mine[0] if mine else None
+        listed.append(
+            {
+                "day": day["day"],
+                "state": found.state if found else "taken",
+                "episodes": found.episodes if found else 0,
+                "quarantined": quarantined.get(day["day"], 0),
+                "rows": found.rows if found else 0,
+                "bytes": found.bytes if found else 0,
+                "generation": "+".join(found.generations) if found else "",
+                "dataset": found.dataset_id if found else "",
+                "archive": day["archive_sha256"][:12],
+                "reason": (found.reason or "") if found else "",
+            }
+        )
+    return listed
 
 
 def check_conflicts(connection: sqlite3.Connection, day: str, records: Iterable[EpisodeRecord]) -> int:

@@ -138,6 +138,14 @@ def rows_of(home: Home, kind: str | None = None) -> list[Registered]:
     ]
 
 
+def list_artifacts(home: Home) -> list[dict[str, Any]]:
+    """For people: the registry, last materialized last, with paths below the home."""
+    return [
+        {"kind": row.kind, "id": row.id, "state": row.state, "registered": row.registered_at, "path": relative(home, row.path)}
+        for row in reversed(rows_of(home))
+    ]
+
+
 def users_of(home: Home, kind: str, id: str) -> list[tuple[str, str]]:
     """(kind, id) of every artifact made from this one, directly or through others, nearest first."""
     with catalog(home) as connection:

@@ -2,6 +2,7 @@ import pytest
 
 from tcg_core.catalog import catalog, registry
 from tcg_core.catalog.datasets import datasets_of
+from tcg_core.catalog.days import list_days
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.selection import select_days
 from tcg_core.dataset import build, states
@@ -23,6 +24,29 @@ def now(home):
 def selected(home):
     with catalog(home) as connection:
         return [day.dataset_id for day in select_days(connection, Selection(all_days=True))]
+
+
+def test_days_and_artifacts_are_listed_for_people(home):
+    put(home, V1, members())
+    archive = take_archive(home, V1)
+    assert [(d["day"], d["state"], d["rows"], d["archive"]) for d in list_days(home)] == [
+        (V1, "taken", 0, archive.path.stem[:12])
+    ]
+    built = build_day(home, V1)
+    promote_day(home, V1)
+    day = list_days(home)[0]
+    assert (day["state"], day["rows"], day["episodes"], day["dataset"], day["generation"]) == (
+        "validated",
+        287,
+        5,
+        built.id,
+        "v1",
+    )
+    assert [(a["kind"], a["state"]) for a in registry.list_artifacts(home)] == [
+        ("day_archive", "passed"),
+        ("staged_day", "passed"),
+        ("parquet_day", "passed"),
+    ]
 
 
 def test_an_excluded_day_is_not_selected_and_comes_back(staged):

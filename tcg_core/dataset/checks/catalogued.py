@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterable
 
-from tcg_core.catalog.audit import id_sets
+from tcg_core.catalog.verify import id_sets
 from tcg_core.checks import Check
 from tcg_core.dataset.checks.report import verdict
 
