@@ -1,6 +1,6 @@
 """Generates ``tcg_core/replay/structs.py`` from the field table of ``tcg_core.encode.observation``.
 
-Run ``python tests/replay/structs_source.py`` after a change of the table; a test compares file and table.
+Run ``python -m tests.replay.structs_source`` after a change of the table; a test compares file and table.
 """
 
 import dataclasses
