@@ -149,7 +149,9 @@ def test_a_decision_larger_than_the_budget_says_what_would_do(validation: bool, 
     rows = changed(rows, "step_id", np.arange(start, start + 8), rows.step_id[start])
     rows = changed(rows, "step_id", np.arange(start + 8, len(rows)), 1000 + np.arange(len(rows) - start - 8))
     sizes = {"batch_size": 100, "val_batch_size": 100} | {setting: 5}
-    with pytest.raises(PlanError, match=rf"episode {episode} game 0 side 0: decision 0 has .* {setting} (\d+) would do") as refused:
+    with pytest.raises(
+        PlanError, match=rf"episode {episode} game 0 side 0: decision 0 has .* {setting} (\d+) would do"
+    ) as refused:
         assemble(rows, recipe(**sizes))
     would = re.search(rf"{setting} (\d+) would do", str(refused.value))
     assert would

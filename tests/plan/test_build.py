@@ -60,7 +60,7 @@ def test_every_part_of_the_recipe_is_another_plan(home: Home) -> None:
             dataclasses.replace(RECIPE, seed=14),
             dataclasses.replace(RECIPE, epochs=1),
             dataclasses.replace(RECIPE, optimizer=dataclasses.replace(RECIPE.optimizer, lr=1e-3)),
-            dataclasses.replace(RECIPE, selection=Selection(days=DAYS[:1])),
+            dataclasses.replace(RECIPE, selection=Selection(days=DAYS)),
             dataclasses.replace(RECIPE, work=dataclasses.replace(RECIPE.work, mode="stateless")),
         )
     }
@@ -87,6 +87,7 @@ def test_holdout_days_are_validation_whole(home: Home) -> None:
     ("changes", "error", "words"),
     [
         ({"split": Split(val_frac=0.0)}, PlanError, "the validation side is empty"),
+        ({"split": Split(val_frac=1.0)}, PlanError, "the training side is empty"),
         ({"split": Split(holdout_days=("2026-09-09",))}, PlanError, "2026-09-09 is not among the selected days"),
         ({"generations": ("v2",)}, SelectionEmpty, "v2"),
         ({"selection": Selection(days=("2026-09-09",))}, UnknownId, "2026-09-09"),

@@ -46,7 +46,9 @@ def adamw_by_hand(weight: Any, gradients: list[Any], rate: float, settings: Opti
         m = settings.adamw_beta1 * m + (1 - settings.adamw_beta1) * g
         v = settings.adamw_beta2 * v + (1 - settings.adamw_beta2) * g**2
         weight = weight - rate * settings.adamw_weight_decay * weight
-        weight = weight - rate * (m / (1 - settings.adamw_beta1**t)) / (np.sqrt(v / (1 - settings.adamw_beta2**t)) + settings.adamw_eps)
+        weight = weight - rate * (m / (1 - settings.adamw_beta1**t)) / (
+            np.sqrt(v / (1 - settings.adamw_beta2**t)) + settings.adamw_eps
+        )
     return weight
 
 

@@ -27,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def child(home: Home, plan: str, where: str = "never", number: int = 0) -> int:
     """Runs child.py; its exit status (-9: it died as asked)."""
     command = [sys.executable, "-m", "tests.train.child", str(home.root), plan, where, str(number)]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, check=False).returncode
+    return subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, check=False
+    ).returncode
 
 
 def fingerprints(home: Home, plan: str) -> dict[str, str]:

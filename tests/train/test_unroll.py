@@ -47,7 +47,9 @@ def by_rows(session: Session, batch: Microbatch, memories: dict[int, Any]) -> tu
 def unrolled(session: Session, batch: Microbatch, memories: dict[int, Any]) -> tuple[dict[int, float], dict[int, Any]]:
     """The same by the code under test."""
     made = prepared(session, batch)
-    run = Unrolled(session.stepper.net, Loaded(made), gather_memory(made, memories, session.stepper.net.architecture.memory_shape))
+    run = Unrolled(
+        session.stepper.net, Loaded(made), gather_memory(made, memories, session.stepper.net.architecture.memory_shape)
+    )
     found = {}
     for group, labels, output in run:
         values = np.array(cross_entropy(output.logits, labels["target"]))
@@ -167,7 +169,10 @@ def test_unequal_microbatches_give_the_gradient_of_one_batch(pair: tuple[Session
         parts.append(
             dataclasses.replace(
                 batch,
-                **{n: getattr(batch, n)[cut] for n in ("chunk", "lane", "first_row", "rows", "decisions", "resets_memory", "last_of_lane")},
+                **{
+                    n: getattr(batch, n)[cut]
+                    for n in ("chunk", "lane", "first_row", "rows", "decisions", "resets_memory", "last_of_lane")
+                },
                 n_rows=int(batch.rows[cut].sum()),
                 n_valid=int(whole.plan.chunks.valid[batch.chunk[cut]].sum()),
             )
@@ -190,7 +195,7 @@ def test_stateless_rows_stand_alone(tmp_path: Any) -> None:
     recipe = dataclasses.replace(RECIPE, model=TINY, work=dataclasses.replace(RECIPE.work, mode="stateless"), epochs=1)
     session = toy_session(toy_home(tmp_path / "home"), recipe)
     batch = session.plan.microbatch(0, 0)
-    assert len(batch.chunk) == 96
+    assert len(batch.chunk) == RECIPE.work.batch_size
     found, _ = unrolled(session, batch, {})
     for row in list(found)[:5]:
         arrays = collate(session.train.fetch(np.array([row])), "v1", session.cards)
