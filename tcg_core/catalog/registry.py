@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import canonical_json, write_json
+from tcg_core.atomic import TEMP_PREFIX, canonical_json, write_json
 from tcg_core.catalog.connection import catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.catalog.kinds import archive_manifest, as_staged
@@ -184,11 +184,13 @@ def rebuild(home: Home) -> tuple[int, list[str]]:
     """Registers every artifact found below the home, oldest first. Returns how many, and what could not be read and why."""
     found: list[tuple[float, Manifest, Path, str]] = []
     problems: list[str] = []
-    for path in home.archives.glob("*/*.zip"):
+    for path in home.archives.glob("*/[!.]*.zip"):
         found.append((path.stat().st_mtime, archive_manifest(path.stem, path.name), path, path.stem))
     released = (home.cards, home.plans, home.checkpoints, home.artifacts, home.submissions, home.tournaments)
     for root in (home.staging, home.days, *released):
         for file in root.rglob(MANIFEST):
+            if any(part.startswith(TEMP_PREFIX) for part in file.parts):
+                continue
             try:
                 manifest = read_manifest(file.parent)
             except IntegrityError as error:

@@ -56,7 +56,7 @@ def _archives(connection: sqlite3.Connection, home: Home, days: list[str], datas
             problems.append(f"{day}: archive {path} is missing")
         elif path.stat().st_size != row.archive_bytes:
             problems.append(f"{day}: archive {path} has {path.stat().st_size} bytes, expected {row.archive_bytes}")
-    for path in sorted(home.archives.glob("*/*.zip")):
+    for path in sorted(home.archives.glob("*/[!.]*.zip")):
         if (path.parent.name, path.stem) not in known:
             problems.append(f"{path.parent.name}: archive {path} is not in the catalog")
     return _result("archives", problems, f"{len(days)} archives, on disk and in the catalog")

@@ -111,7 +111,7 @@ def archive_checks(archive: Archive, row: DayRow) -> tuple[Check, ...]:
 
 def _taken(home: Home, day: str) -> Path:
     """The archive taken before. One that was moved but not recorded (a crash in between, a lost catalog) counts as taken."""
-    held = sorted((home.archives / day).glob("*.zip"), key=lambda path: path.stat().st_mtime)
+    held = sorted((home.archives / day).glob("[!.]*.zip"), key=lambda path: path.stat().st_mtime)
     known = {row.id for row in registry.rows_of(home, ARCHIVE)}
     unrecorded = [path for path in held if path.stem[:16] not in known]
     if unrecorded:

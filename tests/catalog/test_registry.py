@@ -71,6 +71,9 @@ def test_the_registry_is_rebuilt_from_disk(home):
     home.catalog.unlink()
     (home.plans / "broken").mkdir()
     (home.plans / "broken" / "manifest.json").write_text("{")
+    write_manifest(home.plans / ".tmp-1-2-half", plan)
+    (home.archives / "2026-08-01").mkdir()
+    (home.archives / "2026-08-01" / ".tmp-1-2-half.zip").write_bytes(b"half")
     count, problems = registry.rebuild(home)
     assert count == 1 and len(problems) == 1 and "broken" in problems[0]
     after = registry.rows_of(home)
