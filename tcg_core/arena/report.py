@@ -129,7 +129,7 @@ def _scores(summaries: Sequence[Summary]) -> str:
                 str(summary.clean),
                 f"{summary.wins} / {summary.draws} / {summary.losses}",
                 f"{facts['score']:.1%}",
-                f"{facts['score_low']:.1%} – {facts['score_high']:.1%}",
+                f"{facts['low']:.1%} – {facts['high']:.1%}",
                 f"{_number(facts['elo'])} ({_number(facts['elo_low'])} … {_number(facts['elo_high'])})",
                 _number(facts["normalised_elo"]),
                 f"{facts['los']:.1%}",

@@ -15,8 +15,8 @@ class Summary:
     """All that is said of one pairing. Counts and statistics are over clean games only; the others are shown apart.
 
     seats: (W, D, L) of the candidate in seat 0 and in seat 1; pairs: pentanomial over pairs whose games are both clean;
-    apart: reasons of games that are no evidence, by "offender reason"; faults: the candidate's own errors, time-outs and
-    illegal answers; fallbacks: of (candidate, opponent) over all games.
+    apart: reasons of games that are no evidence, by "offender reason"; faults: the candidate's own errors, illegal
+    answers and time-outs, the last also counted by themselves; fallbacks: of (candidate, opponent) over all games.
     """
 
     opponent: str
@@ -30,6 +30,7 @@ class Summary:
     loss_reasons: dict[str, int]
     apart: dict[str, int]
     faults: int
+    timeouts: int
     opponent_faults: int
     fallbacks: tuple[int, ...]
     decisions_mean: float
@@ -58,7 +59,7 @@ class Summary:
         found: dict[str, Any] = {
             "games": self.games, "clean": self.clean, "wins": self.wins, "draws": self.draws, "losses": self.losses,
             "pairs": list(self.pairs), "seat_0": list(self.seats[0]), "seat_1": list(self.seats[1]),
-            "errors": self.faults, "fallbacks": self.fallbacks[0],
+            "errors": self.faults - self.timeouts, "timeouts": self.timeouts, "fallbacks": self.fallbacks[0],
             "opponent_errors": self.opponent_faults, "opponent_fallbacks": self.fallbacks[1], "apart": self.apart,
             "win_reasons": self.win_reasons, "loss_reasons": self.loss_reasons,
             "decisions_mean": round(self.decisions_mean, 1), "turns_median": self.turns_median,
@@ -67,7 +68,7 @@ class Summary:
         if score is not None:
             elo, nelo = logistic_elo(self.counts), normalised_elo(self.counts)
             found |= {
-                "score": round(score.value, 4), "score_low": round(score.low, 4), "score_high": round(score.high, 4),
+                "score": round(score.value, 4), "low": round(score.low, 4), "high": round(score.high, 4),
                 "elo": _finite(elo.value), "elo_low": _finite(elo.low), "elo_high": _finite(elo.high),
                 "normalised_elo": _finite(nelo.value), "los": round(likelihood_of_superiority(self.counts), 4),
                 "detectable_score": round(minimal_detectable_score(self.clean), 4),
@@ -97,6 +98,7 @@ def summarise(opponent: str, games: Iterable[Game]) -> Summary:
         loss_reasons=dict(Counter(game.reason for game in clean if game.outcome == "loss")),
         apart=dict(Counter(_why_apart(game) for game in played if not game.clean)),
         faults=sum(game.offender == "candidate" for game in played),
+        timeouts=sum(game.offender == "candidate" and game.reason == "timeout" for game in played),
         opponent_faults=sum(game.offender == "opponent" for game in played),
         fallbacks=tuple(sum(game.fallbacks[place] for game in played) for place in (0, 1)),
         decisions_mean=sum(counted) / len(played),

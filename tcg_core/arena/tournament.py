@@ -137,9 +137,10 @@ def _facts(schedule: Schedule, summaries: Sequence[Summary], rated: Mapping[str,
         "games": len(schedule.games),
         "generation": schedule.generation,
         "candidate": schedule.players[0].name,
-        "errors": sum(summary.faults for summary in summaries),
+        "errors": sum(summary.faults - summary.timeouts for summary in summaries),
+        "timeouts": sum(summary.timeouts for summary in summaries),
         "fallbacks": sum(summary.fallbacks[0] for summary in summaries),
-        "opponents": {summary.opponent: summary.facts() for summary in summaries},
+        "results": {summary.opponent: summary.facts() for summary in summaries},
         "ratings": {name: [round(found.value, 1), round(found.low, 1), round(found.high, 1)] for name, found in rated.items()},
     }
     for summary in summaries:

@@ -49,10 +49,10 @@ def test_it_is_published_with_passed_checks(finished, shared_home, submission):
 def test_facts_and_table_agree(finished):
     rows = parquet.read_table(finished.path / "games.parquet").to_pylist()
     assert len(rows) == finished.facts["games"] == 12
-    for name, facts in finished.facts["opponents"].items():
+    for name, facts in finished.facts["results"].items():
         mine = [row for row in rows if row["opponent"] == name]
         assert facts["wins"] == sum(row["outcome"] == "win" for row in mine)
-        assert facts["score_low"] <= facts["score"] <= facts["score_high"]
+        assert facts["low"] <= facts["score"] <= facts["high"]
         assert [row["candidate_seat"] for row in mine].count(0) == 3
 
 
