@@ -42,7 +42,6 @@ def inbox_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> d
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=[days.build_add_request(added)] if added else [],
-        cursor=seen.cursor,
     )
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tcg_assets.attempts import FIRST_PAUSE, MOST_ATTEMPTS, next_attempt, tags_of
 from tcg_assets.automation import inbox_sensor
@@ -99,7 +101,7 @@ def test_a_backlog_is_taken_in_several_looks(home: Home, monkeypatch: pytest.Mon
     assert [a.day for a in look(home.inbox, seen.cursor, _digest).ready] == ["2026-08-03", "2026-08-04"]
 
 
-Tick = Callable[[], dg.SensorResult | dg.SkipReason]
+Tick = Callable[[], SensorExecutionData]
 
 
 @pytest.fixture
@@ -107,55 +109,48 @@ def tick(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tcg_assets.automation._directory_digest", _digest)
     cursors: list[str | None] = [None]
 
-    def evaluate() -> dg.SensorResult | dg.SkipReason:
+    def evaluate() -> SensorExecutionData:
         built = dg.build_sensor_context(
             instance=instance, cursor=cursors[-1], definitions=defs, resources={"workspace": Workspace()}
         )
-        with built as context:
-            result = inbox_sensor(context)
-            cursors.append(context.cursor)
-        assert isinstance(result, dg.SensorResult | dg.SkipReason)
+        with built as context, partition_loading_context(dynamic_partitions_store=instance):
+            result = inbox_sensor.evaluate_tick(context)
+        cursors.append(result.cursor)
         return result
 
     return evaluate
 
 
 def test_the_sensor_adds_the_day_and_requests_its_run(tick: Tick, home: Home) -> None:
-    skipped = tick()
-    assert isinstance(skipped, dg.SkipReason)
-    assert skipped.skip_message == "the inbox is empty"
+    assert tick().skip_message == "the inbox is empty"
     _zip(home.inbox / f"{DAY}.zip", "1.json")
-    assert isinstance(tick(), dg.SkipReason)
+    assert not tick().run_requests
     result = tick()
-    assert isinstance(result, dg.SensorResult)
     [request] = result.run_requests or []
     assert (request.partition_key, request.run_key) == (DAY, f"{DAY}:{ONE[:16]}:1")
     [added] = result.dynamic_partitions_requests or []
     assert list(added.partition_keys) == [DAY]
     again = tick()
-    assert isinstance(again, dg.SensorResult)
-    assert [request.run_key for request in again.run_requests or []] == [request.run_key], "the same file, the same key"
+    assert [other.run_key for other in again.run_requests or []] == [request.run_key], "the same file, the same key"
 
 
 def test_a_changed_archive_of_a_known_day_has_another_run_key(tick: Tick, home: Home, instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions("days", [DAY])
     _zip(home.inbox / f"{DAY}.zip", "1.json")
     tick()
-    first = tick()
+    [first] = tick().run_requests or []
     _zip(home.inbox / f"{DAY}.zip", "1.json", "2.json")
     tick()
-    second = tick()
-    assert isinstance(first, dg.SensorResult)
-    assert isinstance(second, dg.SensorResult)
-    assert not second.dynamic_partitions_requests
-    assert (first.run_requests or [])[0].tags != (second.run_requests or [])[0].tags
+    changed = tick()
+    [second] = changed.run_requests or []
+    assert not changed.dynamic_partitions_requests
+    assert first.run_key != second.run_key
+    assert first.tags["tcg/archive"] != second.tags["tcg/archive"]
 
 
 def test_a_bad_name_alone_is_the_skip_reason(tick: Tick, home: Home) -> None:
     _zip(home.inbox / "yesterday.zip", "1.json")
-    skipped = tick()
-    assert isinstance(skipped, dg.SkipReason)
-    assert "yesterday.zip is ignored: day 'yesterday' is not a date" in (skipped.skip_message or "")
+    assert "yesterday.zip is ignored: day 'yesterday' is not a date" in (tick().skip_message or "")
 
 
 def test_a_failed_arrival_is_tried_again_after_a_pause_at_most_three_times(instance: dg.DagsterInstance) -> None:
