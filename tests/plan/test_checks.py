@@ -45,7 +45,7 @@ def test_a_row_that_was_not_selected() -> None:
 
 
 def test_a_cut_decision() -> None:
-    border = int(np.flatnonzero((PLAN.chunks.index == 1))[0])
+    border = int(np.flatnonzero(PLAN.chunks.index == 1)[0])
     row = int(np.searchsorted(ROWS.row, PLAN.chunks.first_row[border]))
     steps = ROWS.step_id.copy()
     steps[row] = steps[row - 1]

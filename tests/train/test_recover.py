@@ -87,7 +87,7 @@ def test_killed_anywhere_and_continued_gives_the_same_bits(tmp_path: Path) -> No
 
 
 STATE: dict[str, Any] = {
-    **{key: 1 for key in IDENTITY},
+    **dict.fromkeys(IDENTITY, 1),
     "run": "abc",
     "plan": {"id": "abc", "sha256": "00"},
     "arch_config": {"model": {"layers": 2, "ff": 8}},
@@ -142,8 +142,8 @@ def test_pointers_are_verified_and_unpointed_steps_go(tmp_path: Path) -> None:
     assert pointers.follow(tmp_path, "best") is None
     assert pointers.remove_unpointed(tmp_path) == ["step_00000003"]
     write_manifest(tmp_path / "step_00000002", Manifest("checkpoint_step", "x", (), {}, "", {}, {"a": "other"}))
-    with pytest.raises(IntegrityError, match="latest.json points to step_00000002 with content"):
+    with pytest.raises(IntegrityError, match=r"latest\.json points to step_00000002 with content"):
         pointers.follow(tmp_path, "latest")
     shutil.rmtree(tmp_path / "step_00000001")
-    with pytest.raises(IntegrityError, match="epoch_0000.json points to step_00000001, which is missing"):
+    with pytest.raises(IntegrityError, match=r"epoch_0000\.json points to step_00000001, which is missing"):
         pointers.follow(tmp_path, "epoch_0000")

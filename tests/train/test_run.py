@@ -29,7 +29,7 @@ from tcg_core.train.baseline import count_ranks
 from tcg_core.train.board import EPOCH_TAGS, FILE, Board, events
 from tcg_core.train.checkpoint import load_weights, read_step
 from tcg_core.train.checks import fp32, learned, processed_as_planned, validation_once
-from tcg_core.train.errors import Diverged, TrainError, TrainerBusy
+from tcg_core.train.errors import Diverged, TrainerBusy, TrainError
 from tcg_core.train.lock import trainer_lock
 from tcg_core.train.pointers import require
 from tcg_core.train.run import train
@@ -45,18 +45,49 @@ LEARNING = dataclasses.replace(
     epochs=5,
 )
 #: The seed's scalar tags (`mlx_training_pipeline`, Instrumentation), literally.
-SEED_TAGS = """
-train/loss train/aux_loss train/grad_norm train/lr train/scheduler_phase_step train/step_time_ms train/examples_per_step
-sys/mlx_peak_memory_gib sys/host_memory_percent
-cache_train/hit_rate_pct cache_train/resident_hot cache_train/resident_transient cache_train/promotions cache_train/evictions
-cache_train/ssd_hits cache_train/ssd_spills cache_train/ssd_resident
-cache_val/hit_rate_pct cache_val/resident_hot cache_val/resident_transient cache_val/promotions cache_val/evictions
-cache_val/ssd_hits cache_val/ssd_spills cache_val/ssd_resident
-train/running_loss train/running_aux_loss train/gstep
-val/loss val/acc val/equiv val/top3 val/atk val/ko val/epoch_time_s
-aux/aux_ko_bce aux/aux_prize_mse aux/aux_terminal_bce aux/aux_return_mse
-summary/best_val_acc summary/final_gstep
-""".split()
+SEED_TAGS = [
+    "train/loss",
+    "train/aux_loss",
+    "train/grad_norm",
+    "train/lr",
+    "train/scheduler_phase_step",
+    "train/step_time_ms",
+    "train/examples_per_step",
+    "sys/mlx_peak_memory_gib",
+    "sys/host_memory_percent",
+    "cache_train/hit_rate_pct",
+    "cache_train/resident_hot",
+    "cache_train/resident_transient",
+    "cache_train/promotions",
+    "cache_train/evictions",
+    "cache_train/ssd_hits",
+    "cache_train/ssd_spills",
+    "cache_train/ssd_resident",
+    "cache_val/hit_rate_pct",
+    "cache_val/resident_hot",
+    "cache_val/resident_transient",
+    "cache_val/promotions",
+    "cache_val/evictions",
+    "cache_val/ssd_hits",
+    "cache_val/ssd_spills",
+    "cache_val/ssd_resident",
+    "train/running_loss",
+    "train/running_aux_loss",
+    "train/gstep",
+    "val/loss",
+    "val/acc",
+    "val/equiv",
+    "val/top3",
+    "val/atk",
+    "val/ko",
+    "val/epoch_time_s",
+    "aux/aux_ko_bce",
+    "aux/aux_prize_mse",
+    "aux/aux_terminal_bce",
+    "aux/aux_return_mse",
+    "summary/best_val_acc",
+    "summary/final_gstep",
+]
 
 
 @dataclasses.dataclass
@@ -318,8 +349,10 @@ def test_one_trainer_a_home(tmp_path: Path) -> None:
 
 
 def test_a_trainer_dies_with_its_parent() -> None:
-    grandchild = "import time; from tcg_core.train.guard import die_with_parent; die_with_parent(); print('ready', flush=True); time.sleep(60)"
-    code = f"import subprocess, sys, time; p = subprocess.Popen([sys.executable, '-c', {grandchild!r}]); print(p.pid, flush=True); time.sleep(60)"
+    guarded = "from tcg_core.train.guard import die_with_parent; die_with_parent(); print('ready', flush=True)"
+    grandchild = f"import time; {guarded}; time.sleep(60)"
+    start = f"p = subprocess.Popen([sys.executable, '-c', {grandchild!r}])"
+    code = f"import subprocess, sys, time; {start}; print(p.pid, flush=True); time.sleep(60)"
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     lines = {parent.stdout.readline().strip(), parent.stdout.readline().strip()}
