@@ -18,7 +18,7 @@ def plot_scores(path: Path, candidate: str, summaries: Sequence[Summary]) -> Non
     axes.axvline(0.5, color="#57606a", linewidth=1)
     for place, (_, score) in enumerate(shown):
         errors = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
-        axes.errorbar([score.value], [place], xerr=errors, fmt="o", color="#0550ae", capsize=3)
+        axes.errorbar([score.value], [place], xerr=errors, fmt="o", color="#0550ae", capsize=3, clip_on=False)
     axes.set_yticks(range(len(shown)), [f"{summary.opponent} (n = {summary.clean})" for summary, _ in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(0.0, 1.0)

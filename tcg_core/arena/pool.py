@@ -17,7 +17,7 @@ from tcg_core.arena.match import Match
 from tcg_core.arena.playing import TOGETHER
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Schedule
-from tcg_core.arena.worker import Job, game_path, note_path, read_games
+from tcg_core.arena.worker import CURRENT, Job, game_path, note_path, read_games
 from tcg_core.atomic import write_json
 from tcg_core.home import Home
 from tcg_core.progress import phase
@@ -79,13 +79,12 @@ def _shares(schedule: Schedule, indices: Sequence[int], workers: int) -> list[li
 
 
 def _start(job: Job) -> _Worker:
-    handle, name = tempfile.mkstemp(prefix="tcg-job-", suffix=".json")
-    os.close(handle)
-    write_json(Path(name), asdict(job))
+    path = Path(job.directory) / CURRENT / f"job-{job.name}.json"
+    write_json(path, asdict(job))
     errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
     environment = os.environ | {"PYTHONPATH": str(_ROOT), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tcg_core.arena.worker", name],
+        [sys.executable, "-m", "tcg_core.arena.worker", str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=errors,
@@ -135,7 +134,6 @@ def _said(worker: _Worker) -> str:
 
 
 def _release(worker: _Worker) -> None:
-    Path(worker.process.args[-1]).unlink(missing_ok=True)  # type: ignore[index,arg-type]  # the list given above
     if worker.process.stdin is not None:
         worker.process.stdin.close()
     worker.errors.close()

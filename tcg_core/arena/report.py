@@ -5,8 +5,9 @@ from html import escape
 from typing import Any
 
 from tcg_core.arena.schedule import Schedule
-from tcg_core.arena.stats.score import Interval
+from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo
 from tcg_core.arena.summary import Summary
+from tcg_core.engine.decks import deck_hash
 
 _STYLE = """
 :root { color-scheme: light; }
@@ -46,8 +47,8 @@ def report(
         _health(summaries),
         "<h2>Players</h2>",
         _table(
-            ["player", "kind", "deck", "files SHA-256"],
-            [[p.name, p.kind, p.deck, p.sha256[:16]] for p in schedule.players],
+            ["player", "kind", "deck", "deck SHA-256", "files SHA-256"],
+            [[p.name, p.kind, p.deck, deck_hash(p.cards)[:16], p.sha256[:16]] for p in schedule.players],
         ),
         "<h2>Identity</h2>",
         _table(["what", "value"], [[name, value] for name, value in about.items()]),
@@ -119,20 +120,21 @@ def forest(rows: Sequence[tuple[str, Interval]]) -> str:
 def _scores(summaries: Sequence[Summary]) -> str:
     rows = []
     for summary in summaries:
-        facts = summary.facts()
-        if summary.score is None:
+        score = summary.score
+        if score is None:
             rows.append([summary.opponent, "0", *["–"] * 6])
             continue
+        elo = logistic_elo(summary.counts)
         rows.append(
             [
                 summary.opponent,
                 str(summary.clean),
                 f"{summary.wins} / {summary.draws} / {summary.losses}",
-                f"{facts['score']:.1%}",
-                f"{facts['low']:.1%} – {facts['high']:.1%}",
-                f"{_number(facts['elo'])} ({_number(facts['elo_low'])} … {_number(facts['elo_high'])})",
-                _number(facts["normalised_elo"]),
-                f"{facts['los']:.1%}",
+                f"{score.value:.1%}",
+                f"{score.low:.1%} – {score.high:.1%}",
+                f"{_number(elo.value)} ({_number(elo.low)} … {_number(elo.high)})",
+                _number(normalised_elo(summary.counts).value),
+                f"{likelihood_of_superiority(summary.counts):.1%}",
             ]
         )
     head = ["opponent", "games", "W / D / L", "score", "Wilson 95 %", "logistic Elo (95 %)", "normalised Elo", "LOS"]
@@ -149,7 +151,7 @@ def _seats(summaries: Sequence[Summary]) -> str:
 
 def _ratings(ratings: Mapping[str, Interval]) -> str:
     ordered = sorted(ratings.items(), key=lambda item: -item[1].value)
-    rows = [[name, f"{found.value:+.0f}", f"{found.low:+.0f} … {found.high:+.0f}"] for name, found in ordered]
+    rows = [[name, _number(found.value), f"{_number(found.low)} … {_number(found.high)}"] for name, found in ordered]
     note = "<p class='note'>Bradley–Terry in Elo against the field's mean, one imagined drawn game a player; 95 % intervals.</p>"
     return _table(["player", "rating", "95 % interval"], rows) + note
 
@@ -192,5 +194,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
 
 
-def _number(value: float | None) -> str:
-    return "∞" if value is None else f"{value:+.0f}"
+def _number(value: float) -> str:
+    if abs(value) > 1e6:
+        return "+∞" if value > 0 else "−∞"
+    return f"{value:+.0f}".replace("-", "−")

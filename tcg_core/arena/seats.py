@@ -124,7 +124,10 @@ class SubmissionSeat:
         """Fallbacks of the game; none are known if the process is gone."""
         if self._process is None or not self._process.alive:
             return 0
-        return sum((self._process.call("end", game) or {}).values())
+        try:
+            return sum((self._process.call("end", game) or {}).values())
+        except AgentFailure:
+            return 0
 
     def close(self) -> None:
         """Ends the process."""

@@ -1,0 +1,81 @@
+"""Games a second of the arena's fast lane against the ``kaggle_environments`` loop, in one run.
+
+    python bench/arena.py SUBMISSION [--games 60] [--workers 2] [--opponent heuristic]
+
+The loop is one process, as people write it: the submission's agent and the baseline through ``env.run``. Ours plays the
+same pairing with worker processes. Random against random has no network: it shows the engine and the arena alone.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+
+from tcg_core.arena.opponents import resolve, source_of, unpacked
+from tcg_core.arena.pool import run_schedule
+from tcg_core.arena.schedule import make_schedule, store_schedule
+from tcg_core.arena.worker import SCHEDULE
+from tcg_core.engine.agents import make_agent
+from tcg_core.engine.decks import sample_deck
+from tcg_core.home import Home
+from tcg_core.submission.runtime.agent import PolicyAgent
+
+
+def fast(home: Home, first: str, second: str, games: int, workers: int) -> float:
+    """Games a second, start of the worker processes included."""
+    players = resolve(home, first, "v1"), resolve(home, second, "v1")
+    if players[0].name == players[1].name:
+        from dataclasses import replace
+
+        players = players[0], replace(players[1], name=f"{players[1].name} (other)")
+    schedule = make_schedule("v1", players, games, 13, "bench")
+    with tempfile.TemporaryDirectory() as name:
+        store_schedule(Path(name) / SCHEDULE, schedule)
+        started = time.perf_counter()
+        run_schedule(home, schedule, Path(name), workers, "fast lane")
+        return games / (time.perf_counter() - started)
+
+
+def loop(home: Home, submission: str, opponent: str, games: int) -> float:
+    """Games a second of ``env.run`` with everything loaded before the clock starts."""
+    from kaggle_environments import make
+
+    with unpacked(source_of(home, submission)) as folder:
+        policy = PolicyAgent(folder)
+        started = time.perf_counter()
+        for index in range(games):
+            baseline = make_agent(opponent, "v1", sample_deck(), index)
+            agents = [lambda obs, config: policy(obs, config), (lambda other: lambda obs: other(obs))(baseline)]
+            make("cabt", configuration={"version": 1, "bo": 1}).run(agents if index % 2 == 0 else agents[::-1])
+        return games / (time.perf_counter() - started)
+
+
+def main() -> None:
+    """Prints one JSON object."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("submission")
+    parser.add_argument("--games", type=int, default=60)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--opponent", default="heuristic")
+    chosen = parser.parse_args()
+    home = Home.resolve()
+    reference = loop(home, chosen.submission, chosen.opponent, chosen.games)
+    ours = fast(home, chosen.submission, chosen.opponent, 10 * chosen.games, chosen.workers)
+    random = fast(home, "random", "random", 20 * chosen.games, chosen.workers)
+    print(
+        json.dumps(
+            {
+                "opponent": chosen.opponent,
+                "kaggle_environments_games_per_second": round(reference, 2),
+                "fast_lane_games_per_second": round(ours, 2),
+                "ratio": round(ours / reference, 2),
+                "ratio_per_core": round(ours / reference / chosen.workers, 2),
+                "random_against_random_games_per_second": round(random, 1),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
