@@ -27,6 +27,8 @@ LOG = logging.getLogger("tcg")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains one plan; returns the exit status."""
     options = _parse(arguments)
+    # Also to stderr: a terminal shows it as it happens, Dagster keeps it in the step's stderr tab.
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", datefmt="%H:%M:%S")
     parent = dagster_pipes.PipesEnvVarParamsLoader()  # type: ignore[no-untyped-call]
     if not parent.is_dagster_pipes_process():
         return _train(options, lambda message: print(json.dumps(message)), refused_status=2)

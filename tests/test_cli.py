@@ -67,5 +67,19 @@ def test_a_stage_without_what_it_needs_says_what_is_missing(command: str, data: 
 
 def test_help_teaches_every_command(data: Path) -> None:
     text = tcg("--help", data=data).stdout
-    for name in ("doctor", "status", "demo", "ui", "day", "catalog", "plan", "train", "convert", "submit", "play", "tournament", "lineage"):
+    for name in (
+        "doctor",
+        "status",
+        "demo",
+        "ui",
+        "day",
+        "catalog",
+        "plan",
+        "train",
+        "convert",
+        "submit",
+        "play",
+        "tournament",
+        "lineage",
+    ):
         assert name in text

@@ -1,14 +1,11 @@
 """`tcg day`: record, add, build and list days."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tcg_core.atomic import replacing
 from tcg_core.commands.show import show, table
-from tcg_core.errors import UnknownId
 from tcg_core.home import Home, parse_day
 
 app = typer.Typer(no_args_is_help=True, help="Days: record real games, add an archive, build and promote, list.")
@@ -38,16 +35,9 @@ def record(
 @app.command()
 def add(archive: Annotated[Path, typer.Argument(help="A day archive named YYYY-MM-DD.zip.")]) -> None:
     """Checks an archive and puts a copy into the inbox; the sensor or `tcg day build` takes it from there."""
-    from tcg_core.replay.archive import open_archive
+    from tcg_core.dataset.take import add_archive
 
-    home = Home.resolve().prepare()
-    day = parse_day(archive.name.removesuffix(".zip"))
-    if not archive.is_file():
-        raise UnknownId(f"{archive}: no such file")
-    open_archive(archive)
-    with replacing(home.inbox / f"{day}.zip") as temporary:
-        shutil.copyfile(archive, temporary)
-    print(home.inbox / f"{day}.zip")
+    print(add_archive(Home.resolve().prepare(), archive))
 
 
 @app.command()

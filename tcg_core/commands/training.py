@@ -52,10 +52,13 @@ def train(
 ) -> None:
     """Trains the plan; started again after a kill it continues from `latest`."""
     from tcg_core.catalog.registry import latest_passed
-    from tcg_core.train.run import train as run
 
     home = Home.resolve().prepare()
-    show(run(home, plan or latest_passed(home, "work_plan"), device=device, allow_inexact=allow_inexact))
+    chosen = plan or latest_passed(home, "work_plan")
+    # Only now, so that a refusal does not wait for MLX.
+    from tcg_core.train.run import train as run
+
+    show(run(home, chosen, device=device, allow_inexact=allow_inexact))
 
 
 def read_recipe(path: Path) -> Recipe:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,7 +31,8 @@ def ui(
 
 def validate() -> None:
     """Loads the Dagster definitions and says whether they are clean."""
-    _become(["-m", "dagster", "definitions", "validate", "-w", "workspace.yaml"])
+    workspace = Path(__file__).resolve().parents[2] / "workspace.yaml"
+    _become(["-m", "dagster", "definitions", "validate", "-w", str(workspace)])
 
 
 def _become(arguments: list[str]) -> None:

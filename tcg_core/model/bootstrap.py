@@ -56,7 +56,8 @@ def mlx() -> Mlx:
         names = ("mlx.core", "mlx.nn", "mlx.optimizers", "mlx.utils")
         core, nn, optimizers, utils = (importlib.import_module(name) for name in names)
     except ImportError as error:
-        raise ModelError(f"mlx cannot be imported ({error}); on Linux install exactly one of the extras cpu, cuda12, cuda13: make setup") from None
+        remedy = "on Linux install exactly one of the extras cpu, cuda12, cuda13: make setup"
+        raise ModelError(f"mlx cannot be imported ({error}); {remedy}") from None
     _LOG.info("mlx %s, BLAS: %s", _version("mlx"), blas)
     return Mlx(core, nn, optimizers, utils, blas)
 
