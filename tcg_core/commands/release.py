@@ -1,7 +1,7 @@
 """`tcg convert`, `tcg submit` and `tcg lineage`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def convert(
     run: Annotated[str, typer.Argument(help="Training run (its plan's id); the latest whose checks passed if left out.")] = "",
-    which: Annotated[str, typer.Option(help="best or latest.")] = "best",
+    which: Annotated[Literal["best", "latest"], typer.Option(help="Which checkpoint of the run.")] = "best",
 ) -> None:
     """Converts an MLX checkpoint to a PyTorch artifact: strict names, FP32, parity, fresh-process reload."""
     from tcg_core.catalog.registry import latest_passed
