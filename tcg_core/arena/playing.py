@@ -20,16 +20,23 @@ Starting = Callable[[ScheduledGame], None]
 
 
 def play_games(
-    home: Home, schedule: Schedule, indices: Sequence[int], sink: Sink, together: int = TOGETHER, starting: Starting | None = None
+    home: Home,
+    schedule: Schedule,
+    indices: Sequence[int],
+    sink: Sink,
+    together: int = TOGETHER,
+    starting: Starting | None = None,
+    scratch: Path | None = None,
 ) -> None:
-    """Plays the games ``indices`` of the schedule. ``starting`` is told of each game before it begins."""
+    """Plays the games ``indices`` of the schedule. ``starting`` is told of each game before it begins; ``scratch`` is where
+    private copies of players are made (default: the system's place)."""
     wanted = [schedule.games[index] for index in indices]
     used = sorted({player for game in wanted for player in game.seats})
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcg-arena-")))
+        private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcg-arena-", dir=scratch)))
         seats: dict[int, Seat] = {}
         for player in used:
-            seats[player] = open_seat(home, schedule.players[player], schedule.generation, scratch)
+            seats[player] = open_seat(home, schedule.players[player], schedule.generation, private)
             stack.callback(seats[player].close)
         many = [game for game in wanted if all(seats[player].together for player in game.seats)]
         single = [game for game in wanted if game not in many]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from tcg_core.arena.match import Match
 from tcg_core.arena.playing import TOGETHER
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Schedule
-from tcg_core.arena.worker import CURRENT, Job, game_path, note_path, read_games
+from tcg_core.arena.worker import CURRENT, SCRATCH, Job, game_path, note_path, read_games
 from tcg_core.atomic import write_json
 from tcg_core.home import Home
 from tcg_core.progress import phase
@@ -47,6 +48,7 @@ def run_schedule(
     """
     wanted = list(only) or [game.index for game in schedule.games]
     missing = [index for index in wanted if not game_path(directory, index).is_file()]
+    shutil.rmtree(directory / SCRATCH, ignore_errors=True)  # of workers that were killed
     with phase(title, len(wanted), "games") as advance, contextlib.ExitStack() as stack:
         seen = len(wanted) - len(missing)
         advance(seen)

@@ -97,8 +97,9 @@ class SubmissionSeat:
 
     together, cheap = True, False
 
-    def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, config: Mapping[str, Any], scratch: Path) -> None:
         self._folder = folder
+        self._scratch = scratch
         self._config = dict(config)
         self._process: AgentProcess | None = None
 
@@ -111,7 +112,7 @@ class SubmissionSeat:
         try:
             if self._process is None or not self._process.alive:
                 self.close()
-                self._process = AgentProcess(self._folder)
+                self._process = AgentProcess(self._folder, scratch=self._scratch)
                 started = time.perf_counter()
             asked = [(question.game, question.observation) for question in questions]
             answers = self._process.call("act_many", asked, self._config, timeout=min(q.seconds for q in questions) + 1.0)
@@ -141,8 +142,9 @@ class ForeignSeat:
 
     together, cheap = False, False
 
-    def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, config: Mapping[str, Any], scratch: Path) -> None:
         self._folder = folder
+        self._scratch = scratch
         self._config = dict(config)
         self._processes: dict[str, AgentProcess] = {}
 
@@ -158,7 +160,7 @@ class ForeignSeat:
         try:
             if question.game not in self._processes:
                 self._processes[question.game] = AgentProcess(
-                    self._folder, limits=FOREIGN_LIMITS, blocked=("tcg_core", "tcg_assets")
+                    self._folder, limits=FOREIGN_LIMITS, blocked=("tcg_core", "tcg_assets"), scratch=self._scratch
                 )
                 started = time.perf_counter()
             answer, _ = self._processes[question.game].act(question.observation, self._config, question.seconds)
@@ -180,7 +182,7 @@ class ForeignSeat:
 
 
 def open_seat(home: Home, player: Player, generation: str, scratch: Path) -> Seat:
-    """The seat of a scheduled player; ``scratch`` is a directory for its private copy.
+    """The seat of a scheduled player; ``scratch`` is a directory for private copies.
 
     Raises :class:`OpponentError` if its files are no longer those that were scheduled.
     """
@@ -192,4 +194,5 @@ def open_seat(home: Home, player: Player, generation: str, scratch: Path) -> Sea
         raise OpponentError(f"opponent {player.spec!r}: scheduled with files {player.sha256[:12]}, found {found[:12]}")
     folder = unpack(source, scratch / player.sha256[:16])
     config = {"version": int(generation[1:]), "bo": 1, "episodeSteps": 10_000_000, "actTimeout": 0, "runTimeout": 2000}
-    return SubmissionSeat(folder, config) if player.kind == SUBMISSION else ForeignSeat(folder, config)
+    seat = SubmissionSeat if player.kind == SUBMISSION else ForeignSeat
+    return seat(folder, config, scratch)

@@ -21,7 +21,7 @@ from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.settings import from_dict
 
-SCHEDULE, GAMES, CURRENT = "schedule.json", "games", "current"
+SCHEDULE, GAMES, CURRENT, SCRATCH = "schedule.json", "games", "current", "scratch"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ def work(job: Job) -> None:
         if job.together == 1:
             write_json(note_path(directory, job.name), {"index": game.index})
 
-    play_games(Home(Path(job.home)), schedule, job.indices, sink, job.together, starting)
+    scratch = directory / SCRATCH
+    scratch.mkdir(exist_ok=True)
+    play_games(Home(Path(job.home)), schedule, job.indices, sink, job.together, starting, scratch)
 
 
 def _die_with_parent() -> None:

@@ -131,6 +131,7 @@ def test_killed_it_goes_on_without_replaying_or_losing_a_game(shared_home, tmp_p
     assert 20 <= len(before) < 300
     games = run_schedule(shared_home, schedule, tmp_path, 2)
     assert sorted(games) == list(range(300))
+    assert not list((tmp_path / "scratch").iterdir()), "a killed worker's files are still there"
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "games").glob("0*.json")}
     assert {name: after[name] for name in before} == before, "a finished game was played again"
 
@@ -160,12 +161,12 @@ import json, os, sys
 sys.path.insert(0, {str(ROOT)!r})
 from tcg_core.arena import playing, worker
 play = playing.play_games
-def dying(home, schedule, indices, sink, together, starting):
+def dying(home, schedule, indices, sink, together, starting, scratch):
     def fatal(game):
         starting(game)
         if game.index == 1:
             os.abort()
-    play(home, schedule, indices, sink, 1, fatal)
+    play(home, schedule, indices, sink, 1, fatal, scratch)
 worker.play_games = dying
 worker.main(sys.argv[-1])
 """)

@@ -71,7 +71,8 @@ class AgentProcess:
     """One agent, loaded from ``folder``/``main`` in a process with a clean environment and ``folder`` as its directory.
 
     ``blocked``: packages refused unless they lie in the folder; ``libraries``: folders on its search path besides the
-    standard library. Use as a context manager, or :meth:`close` it. Raises :class:`AgentFailure`.
+    standard library; ``scratch``: where its private folder is made (default: the system's place). Use as a context
+    manager, or :meth:`close` it. Raises :class:`AgentFailure`.
     """
 
     def __init__(
@@ -82,12 +83,13 @@ class AgentProcess:
         blocked: Sequence[str] = BLOCKED,
         libraries: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
+        scratch: Path | None = None,
     ) -> None:
         self.folder = folder.resolve()
         self.limits = limits or Limits()
         self.load_seconds = 0.0
         self.callable_name = ""
-        self._private = Path(tempfile.mkdtemp(prefix="tcg-agent-"))
+        self._private = Path(tempfile.mkdtemp(prefix="tcg-agent-", dir=scratch))
         self._tail = bytearray()
         self.printed = 0
         ours, theirs = socket.socketpair()
