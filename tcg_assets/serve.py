@@ -12,7 +12,7 @@ from tcg_core.home import VARIABLE, Home
 
 
 def command(port: int) -> list[str]:
-    """The command line of the server, to be started in the project's root."""
+    """The command line of the server, to be started in its DAGSTER_HOME."""
     dev = ["-m", "dagster", "dev", "-w", str(TEMPLATE.parent / "workspace.yaml"), "--host", "127.0.0.1", "--port", str(port)]
     # The subcommand's own notice that another spelling is coming says nothing to a user of this one.
     return [sys.executable, "-W", "ignore::FutureWarning", *dev]
@@ -20,7 +20,8 @@ def command(port: int) -> list[str]:
 
 def environment(home: Home) -> dict[str, str]:
     """The environment of the server: its data home and its DAGSTER_HOME, which is written if need be."""
-    return {VARIABLE: str(home.root), "DAGSTER_HOME": str(write_home(home)), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    path = os.pathsep.join(filter(None, [str(TEMPLATE.parent), os.environ.get("PYTHONPATH")]))
+    return {VARIABLE: str(home.root), "DAGSTER_HOME": str(write_home(home)), "PYTHONPATH": path}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except TcgError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
-    os.chdir(TEMPLATE.parent)
+    # In DAGSTER_HOME itself: in the project's root Dagster would warn about the template that lies there.
+    os.chdir(os.environ["DAGSTER_HOME"])
     os.execv(sys.executable, command(options.port))
 
 
