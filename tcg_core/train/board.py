@@ -29,7 +29,6 @@ EPOCH_TAGS = (
     ),
     *("aux/aux_ko_bce", "aux/aux_prize_mse", "aux/aux_terminal_bce", "aux/aux_return_mse"),
 )
-END_TAGS = ("summary/best_val_acc", "summary/final_gstep")
 CACHE_FIELDS = (
     "hit_rate_pct",
     "resident_hot",
@@ -117,6 +116,4 @@ def events(path: Path) -> list[Any]:
 
 def _stays(event: Any, updates: int, epochs: int) -> bool:
     tags = {value.tag for value in event.summary.value}
-    if tags & set(END_TAGS):
-        return False
     return bool(event.step <= (epochs if tags & set(EPOCH_TAGS) else updates))

@@ -57,8 +57,11 @@ def train(
     registry.require_passed(home, PLAN_KIND, plan_id)
     plan = load_plan(home, plan_id)
     directory = home.checkpoints / plan_id
+    if (directory / MANIFEST).is_file():
+        return _reused(home, plan, directory)
     with trainer_lock(home):
         sweep(directory)
+        # Another trainer may have finished it between the look above and the lock.
         if (directory / MANIFEST).is_file():
             return _reused(home, plan, directory)
         session = open_session(home, plan, load_cards(home, plan.cards_id), device, allow_inexact)
