@@ -121,17 +121,27 @@ def tick(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPat
     return evaluate
 
 
-def test_the_sensor_adds_the_day_and_requests_its_run(tick: Tick, home: Home) -> None:
+def test_a_new_day_is_added_as_a_partition(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tcg_assets.automation._directory_digest", _digest)
+    _zip(home.inbox / f"{DAY}.zip", "1.json")
+    cursor = look(home.inbox, None, _digest).cursor
+    with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"workspace": Workspace()}) as context:
+        result = inbox_sensor(context)
+    assert isinstance(result, dg.SensorResult)
+    [added] = result.dynamic_partitions_requests or []
+    assert list(added.partition_keys) == [DAY]
+    assert [request.partition_key for request in result.run_requests or []] == [DAY]
+
+
+def test_an_arrival_starts_its_day_under_one_run_key(tick: Tick, home: Home, instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions("days", [DAY])
     assert tick().skip_message == "the inbox is empty"
     _zip(home.inbox / f"{DAY}.zip", "1.json")
     assert not tick().run_requests
-    result = tick()
-    [request] = result.run_requests or []
+    [request] = tick().run_requests or []
     assert (request.partition_key, request.run_key) == (DAY, f"{DAY}:{ONE[:16]}:1")
-    [added] = result.dynamic_partitions_requests or []
-    assert list(added.partition_keys) == [DAY]
-    again = tick()
-    assert [other.run_key for other in again.run_requests or []] == [request.run_key], "the same file, the same key"
+    [again] = tick().run_requests or []
+    assert again.run_key == request.run_key, "the same file, the same key"
 
 
 def test_a_changed_archive_of_a_known_day_has_another_run_key(tick: Tick, home: Home, instance: dg.DagsterInstance) -> None:
