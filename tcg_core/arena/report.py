@@ -5,10 +5,12 @@ from html import escape
 from typing import Any
 
 from tcg_core.arena.schedule import Schedule
+from tcg_core.arena.stats.power import games_needed, minimal_detectable_score
 from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo
-from tcg_core.arena.summary import Summary
+from tcg_core.arena.summary import SPRT_ELO, Summary
 from tcg_core.engine.decks import deck_hash
 
+_VERDICTS = {"accept": "stronger", "reject": "not stronger", "continue": "undecided"}
 _STYLE = """
 :root { color-scheme: light; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
@@ -76,10 +78,10 @@ def sentences(candidate: str, summaries: Sequence[Summary]) -> list[str]:
         elif score.high < 0.5:
             said.append(f"{versus}, {interval}: it is weaker than {summary.opponent} with these decks.")
         else:
-            detectable = summary.facts()["detectable_score"]
+            detectable = minimal_detectable_score(summary.clean)
             said.append(
-                f"{versus}, {interval}: no difference is shown; {summary.clean} games would show a true score of "
-                f"{detectable:.1%} or more four times out of five."
+                f"{versus}, {interval}: no difference is shown. {summary.clean} games show a true score of {detectable:.1%} or "
+                f"more four times out of five; a difference of 20 Elo would take about {games_needed(20):,} games."
             )
         apart = sum(summary.apart.values())
         if apart:
@@ -122,7 +124,7 @@ def _scores(summaries: Sequence[Summary]) -> str:
     for summary in summaries:
         score = summary.score
         if score is None:
-            rows.append([summary.opponent, "0", *["–"] * 6])
+            rows.append([summary.opponent, "0", *["–"] * 7])
             continue
         elo = logistic_elo(summary.counts)
         rows.append(
@@ -135,11 +137,24 @@ def _scores(summaries: Sequence[Summary]) -> str:
                 f"{_number(elo.value)} ({_number(elo.low)} … {_number(elo.high)})",
                 _number(normalised_elo(summary.counts).value),
                 f"{likelihood_of_superiority(summary.counts):.1%}",
+                f"{_VERDICTS[summary.test.verdict]} ({summary.test.llr:+.2f})",
             ]
         )
-    head = ["opponent", "games", "W / D / L", "score", "Wilson 95 %", "logistic Elo (95 %)", "normalised Elo", "LOS"]
+    head = [
+        "opponent",
+        "games",
+        "W / D / L",
+        "score",
+        "Wilson 95 %",
+        "logistic Elo (95 %)",
+        "normalised Elo",
+        "LOS",
+        "SPRT (LLR)",
+    ]
+    bound = summaries[0].test.upper
     note = (
-        "<p class='note'>Elo and LOS from the pentanomial counts of seat-swapped pairs; ∞ where every pair was won or lost.</p>"
+        "<p class='note'>Elo, LOS and SPRT from the counts of seat-swapped pairs; ∞ where every pair was won or lost. "
+        f"SPRT: normalised Elo {SPRT_ELO[0]:.0f} against {SPRT_ELO[1]:.0f}, error rates 5 %, decided at ±{bound:.2f}.</p>"
     )
     return _table(head, rows) + note
 

@@ -8,6 +8,10 @@ from typing import Any
 from tcg_core.arena.results import Game
 from tcg_core.arena.stats.power import minimal_detectable_score
 from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo, pentanomial, wilson
+from tcg_core.arena.stats.sprt import Sprt, sprt
+
+#: Bounds of the sequential test, in normalised Elo: no better against better by this much.
+SPRT_ELO = (0.0, 20.0)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class Summary:
         """The pentanomial counts where there are clean pairs, else [L, D, W]."""
         return self.pairs if sum(self.pairs) else (self.losses, self.draws, self.wins)
 
+    @property
+    def test(self) -> Sprt:
+        """The sequential test of :data:`SPRT_ELO` with error rates of 5 %, on :attr:`counts`."""
+        return sprt(self.counts, *SPRT_ELO)
+
     def facts(self) -> dict[str, Any]:
         """Plain values; an infinite Elo is None."""
         score = self.score
@@ -72,6 +81,7 @@ class Summary:
                 "elo": _finite(elo.value), "elo_low": _finite(elo.low), "elo_high": _finite(elo.high),
                 "normalised_elo": _finite(nelo.value), "los": round(likelihood_of_superiority(self.counts), 4),
                 "detectable_score": round(minimal_detectable_score(self.clean), 4),
+                "llr": round(self.test.llr, 3), "sprt": self.test.verdict,
             }  # fmt: skip
         return found
 

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
+from tcg_core.arena.report import report
 from tcg_core.arena.results import Game
+from tcg_core.arena.schedule import Player, make_schedule
 from tcg_core.arena.summary import summarise
 
 GAME = Game(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
@@ -41,3 +43,17 @@ def test_our_own_faults_are_counted_by_kind():
     assert found.score is None and found.clean == 0
     assert (found.facts()["errors"], found.facts()["timeouts"]) == (1, 1)
     assert "score" not in found.facts()
+
+
+def test_report_states_each_verdict_and_survives_a_pairing_without_evidence():
+    spoiled = [replace(game, offender="opponent", reason="crash") for game in games("win", "win")]
+    schedule = make_schedule(
+        "v1", tuple(Player(name, "baseline", name, "0" * 64, "sample", (1,)) for name in ("us", "x", "y")), 2, 1, "1"
+    )
+    page = report("id", schedule, [summarise("x", games(*["win"] * 80)), summarise("y", spoiled)], {}, {"engine": "<v1>"})
+    assert "stronger than x" in page and "no game counts" in page and "opponent crash 2" in page
+    assert ">stronger (" in page and "&lt;v1&gt;" in page
+    even = report("id", schedule, [summarise("x", games(*["win", "loss"] * 10))], {}, {})
+    assert "no difference is shown" in even and "undecided" in even
+    lost = report("id", schedule, [summarise("x", games(*["loss"] * 80))], {}, {})
+    assert "weaker than x" in lost and "not stronger" in lost and "−∞" in lost

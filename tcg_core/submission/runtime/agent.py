@@ -1,5 +1,6 @@
 """The agent: answers every observation legally, by the policy wherever it can, and counts each time it could not."""
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -133,10 +134,10 @@ class PolicyAgent:
                     try:
                         answers[place] = thought.commit()
                     except Exception as error:
-                        answers[place] = self._fallback(*asked[place], error, thought.picks)
+                        answers[place] = self._abandon(asked[place], thought, error)
                 elif answers[place] is None and thought.lane.clock.exhausted(obs, time.perf_counter() - started):
                     self.fallbacks.count(asked[place][0], "clock", "the reserve was reached within a decision")
-                    answers[place] = legal_default(obs["select"], thought.picks)
+                    answers[place] = self._filled(obs, thought)
             open_places = [place for place in open_places if answers[place] is None]
 
     def _step(
@@ -158,7 +159,7 @@ class PolicyAgent:
             )
         except Exception as error:
             if len(places) == 1:
-                answers[places[0]] = self._fallback(*asked[places[0]], error, thoughts[places[0]].picks)
+                answers[places[0]] = self._abandon(asked[places[0]], thoughts[places[0]], error)
                 return
             for place in places:
                 self._step([place], thoughts, asked, answers)
@@ -167,8 +168,19 @@ class PolicyAgent:
             try:
                 thoughts[place].take(logits[index], written[index])
             except Exception as error:
-                answers[place] = self._fallback(*asked[place], error, thoughts[place].picks)
+                answers[place] = self._abandon(asked[place], thoughts[place], error)
 
-    def _fallback(self, game: str, obs: Mapping[str, Any], error: Exception, picked: Sequence[int] = ()) -> list[int]:
+    def _fallback(self, game: str, obs: Mapping[str, Any], error: Exception) -> list[int]:
         self.fallbacks.count(game, f"exception:{type(error).__name__}", str(error)[:500])
-        return legal_default(obs["select"], picked)
+        return legal_default(obs["select"])
+
+    def _abandon(self, asked: tuple[str, Mapping[str, Any]], thought: Thought, error: Exception) -> list[int]:
+        self._fallback(*asked, error)
+        return self._filled(asked[1], thought)
+
+    def _filled(self, obs: Mapping[str, Any], thought: Thought) -> list[int]:
+        """The picks made so far, filled up to a legal answer; the tracker learns what was answered, if it still can."""
+        picks = legal_default(obs["select"], thought.picks)
+        with contextlib.suppress(Exception):  # the decision is counted already; its lane goes on as well as it can
+            thought.lane.tracker.answered(thought.obs, picks)
+        return picks
