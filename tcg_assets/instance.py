@@ -14,6 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from dagster._core.instance.ref import InstanceRef
 
 from tcg_assets.assets.wiring import CHAIN_POOL
+from tcg_assets.mirror import mirror_days
 from tcg_core.atomic import write_bytes
 from tcg_core.errors import HomeError
 from tcg_core.home import Home
@@ -25,7 +26,9 @@ _UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_lo
 
 
 def write_home(home: Home) -> Path:
-    """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limit, returns the DAGSTER_HOME.
+    """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limit, mirrors the catalog's days.
+
+    Returns what DAGSTER_HOME must be.
 
     For the project's own `data/` these are the very files that the template names from the project's root. Raises
     :class:`HomeError` when the directory cannot be written.
@@ -41,6 +44,7 @@ def write_home(home: Home) -> Path:
         raise HomeError(f"{home.dagster} cannot be written: {error.strerror or error}") from None
     with _opened(home, {}) as instance:
         set_pool_limit(instance)
+        mirror_days(instance, home)
     return home.dagster
 
 

@@ -7,16 +7,22 @@ from typing import Any
 
 import dagster as dg
 
+from tcg_assets.assets.wiring import CHAIN_POOL
 from tcg_assets.current import why_current
 from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
+from tcg_core.errors import TcgError
 from tcg_core.home import Home, parse_day
 from tcg_core.recipe import Recipe
 from tcg_core.settings import to_dict
 
 #: The tag by which the UI files a run under this code location.
 _LOCATION = {".dagster/repository": "__repository__@tcg_assets"}
+
+
+class ChainBusy(TcgError):
+    """Another run is at work on the chain from plan to tournament."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,12 @@ def run_chain(
     seed: int = 13,
     workers: int = 2,
 ) -> Launched:
-    """From the validated days to the tournament by `nightly`. Stages whose result exists are reused by their ids."""
+    """From the validated days to the tournament by `nightly`. Stages whose result exists are reused by their ids.
+
+    Raises :class:`ChainBusy` when another run has the chain's pool, instead of waiting for it in silence, and what the
+    selection raises when it is empty.
+    """
+    _require_free(instance)
     ops: dict[str, dict[str, Any]] = {
         "card_features": {"generations": list(recipe.generations)},
         "work_plan": {"recipe": to_dict(recipe)},
@@ -68,6 +79,13 @@ def run_chain(
         "tournament": {"opponents": list(opponents), "games": games, "seed": seed, "workers": workers},
     }
     return _launch(instance, nightly.name, _config(home, ops), tags={DIGEST_TAG: news(home, recipe).digest})
+
+
+def _require_free(instance: dg.DagsterInstance) -> None:
+    holders = {slot.run_id for slot in instance.event_log_storage.get_concurrency_info(CHAIN_POOL).claimed_slots}
+    for run in instance.get_runs(dg.RunsFilter(run_ids=sorted(holders))) if holders else ():
+        who = f"run {run.run_id[:8]} of {run.job_name} ({run.status.value})"
+        raise ChainBusy(f"{who} has the pool {CHAIN_POOL!r}: wait for it, or end it in the UI")
 
 
 def _config(home: Home, ops: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 
 from tcg_assets.instance import open_instance
 from tcg_assets.launch import run_chain, run_day
+from tcg_assets.mirror import mirror_days
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.home import VARIABLE, Home
@@ -106,6 +107,13 @@ def test_the_chain_ends_in_a_tournament_and_is_reused_as_it_is(home: Home, insta
     assert again.success, again.failures
     assert all(values["reused"] for values in again.made.values())
     assert all(values["id"] == made[asset]["id"] for asset, values in again.made.items())
+
+
+def test_a_new_dagster_home_knows_the_days_of_the_catalog(home: Home, instance: dg.DagsterInstance) -> None:
+    with dg.DagsterInstance.ephemeral() as fresh:
+        assert mirror_days(fresh, home) == [DAY, BROKEN, CHANGED]
+        assert mirror_days(fresh, home) == []
+        assert list(fresh.get_dynamic_partitions("days")) == [DAY, BROKEN, CHANGED]
 
 
 def _states(home: Home, day: str) -> list[str]:

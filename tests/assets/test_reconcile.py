@@ -14,8 +14,10 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepo
 
 from tcg_assets.definitions import defs
 from tcg_assets.instance import open_instance
+from tcg_assets.launch import ChainBusy, run_chain
 from tcg_assets.reconcile import reconcile
 from tcg_core.home import Home
+from tcg_core.recipe import Recipe, Selection
 from tests.assets.conftest import ROOT
 
 #: Starts a day whose first stage never ends, says so, and waits to be killed.
@@ -61,6 +63,8 @@ def test_a_killed_run_is_closed_its_slot_freed_and_its_temporaries_swept(hanging
         alive = reconcile(instance, home)
         assert alive.runs == (), "a run that lives is left alone"
         assert alive.temporaries == ()
+        with pytest.raises(ChainBusy, match="of nightly \\(STARTED\\) has the pool 'trainer'"):
+            run_chain(instance, home, Recipe(selection=Selection(all_days=True)))
         hanging.send_signal(signal.SIGKILL)
         hanging.wait()
         [record] = instance.get_run_records()

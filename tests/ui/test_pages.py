@@ -1,5 +1,7 @@
 """What a person sees in the Dagster UI of this project."""
 
+import json
+import urllib.request
 from typing import Any
 
 import pytest
@@ -31,11 +33,38 @@ def test_a_bad_day_is_red_and_was_not_promoted(served: Served, page: Any) -> Non
 
 def test_the_inbox_sensor_is_on_and_the_nightly_is_off(served: Served, page: Any) -> None:
     page.goto(f"{served.url}/automation")
-    page.get_by_text("inbox_sensor").first.wait_for()
-    switches = page.get_by_role("checkbox")
-    states = [switches.nth(index).is_checked() for index in range(switches.count())]
+    page.get_by_text("At 03:00 AM").first.wait_for()
     _shot(page, "automation")
-    assert sorted(states[-2:]) == [False, True]
+    where = f'(repositorySelector: {{repositoryName: "__repository__", repositoryLocationName: "{LOCATION}"}})'
+    told = _ask(
+        served,
+        f"{{ sensorsOrError{where} {{ ... on Sensors {{ results {{ name sensorState {{ status }} }} }} }}"
+        f" schedulesOrError{where} {{ ... on Schedules {{ results {{ name scheduleState {{ status }} }} }} }} }}",
+    )
+    assert told["sensorsOrError"]["results"] == [{"name": "inbox_sensor", "sensorState": {"status": "RUNNING"}}]
+    assert told["schedulesOrError"]["results"] == [{"name": "nightly_schedule", "scheduleState": {"status": "STOPPED"}}]
+
+
+def test_the_launchpad_of_the_nightly_refuses_an_unknown_key(served: Served) -> None:
+    config = {"ops": {"work_plan": {"config": {"recipe": {"epoch": 3}}}}}
+    told = _ask(
+        served,
+        "query($pipeline: PipelineSelector!, $config: RunConfigData!) { isPipelineConfigValid(pipeline: $pipeline,"
+        ' runConfigData: $config, mode: "default") { __typename ... on RunConfigValidationInvalid { errors { message } } } }',
+        pipeline={"repositoryName": "__repository__", "repositoryLocationName": LOCATION, "pipelineName": "nightly"},
+        config=config,
+    )["isPipelineConfigValid"]
+    assert told["__typename"] == "RunConfigValidationInvalid"
+    assert 'unexpected config entry "epoch"' in told["errors"][0]["message"]
+
+
+def _ask(served: Served, query: str, **variables: Any) -> Any:
+    body = json.dumps({"query": query, "variables": variables}).encode()
+    request = urllib.request.Request(f"{served.url}/graphql", data=body, headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        told = json.load(answer)
+    assert "errors" not in told, told["errors"]
+    return told["data"]
 
 
 def _shot(page: Any, name: str) -> None:
