@@ -1,6 +1,5 @@
 """From identity rows to lanes, chunks and orders: the pure core of the plan, no file touched."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,8 +63,9 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
 
 
 def _order(lanes: Lanes, chunks: Chunks, side: np.ndarray, budget: int, recipe: Recipe, generator: np.random.Generator) -> Order:
-    # The window holds open_row_groups' worth of rows: a side with a tenth of the rows opens ten times as many groups.
-    window = math.ceil(recipe.work.open_row_groups * lanes.rows.sum() / lanes.rows[side].sum())
+    # The window is open_row_groups' worth of rows: a side with a tenth of the rows of its groups opens ten times as many.
+    touched = np.isin(lanes.group, lanes.group[side])
+    window = int(recipe.work.open_row_groups * lanes.rows[touched].sum() / lanes.rows[side].sum())
     if recipe.work.mode == "stateless":
         mine = np.flatnonzero(side[chunks.lane])
         order = shuffle_rows(lanes.group[chunks.lane[mine]], budget, window, generator)
