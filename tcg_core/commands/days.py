@@ -1,4 +1,4 @@
-"""`tcg day`: record, add, build and list days."""
+"""`tcg day`: record, fetch, add, build and list days."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from tcg_core.commands.show import show, table
 from tcg_core.home import Home, parse_day
 
-app = typer.Typer(no_args_is_help=True, help="Days: record real games, add an archive, build and promote, list.")
+app = typer.Typer(no_args_is_help=True, help="Days: record real games, fetch or add an archive, build and promote, list.")
 
 
 @app.command()
@@ -38,6 +38,38 @@ def add(archive: Annotated[Path, typer.Argument(help="A day archive named YYYY-M
     from tcg_core.dataset.take import add_archive
 
     print(add_archive(Home.resolve().prepare(), archive))
+
+
+@app.command()
+def fetch(
+    date: Annotated[list[str] | None, typer.Option(help="A day, YYYY-MM-DD; may be given more than once.")] = None,
+    between: Annotated[tuple[str, str] | None, typer.Option("--range", help="First and last day, both included.")] = None,
+    missing: Annotated[bool, typer.Option("--missing", help="Every published day that is not here yet.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Only list the published days.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also days whose archive was taken before.")] = False,
+) -> None:
+    """Downloads day archives from Kaggle into the inbox; an interrupted download is continued by the same command."""
+    from tcg_core.fetch.days import fetch_days, held_days, in_range, named, published_days
+    from tcg_core.fetch.errors import FetchError
+    from tcg_core.fetch.remote import KaggleRemote
+
+    if sum((bool(date), between is not None, missing, listing)) != 1:
+        raise FetchError("say what to fetch: exactly one of --date, --range, --missing, --list")
+    asked = [parse_day(day) for day in (*(date or ()), *(between or ()))]
+    home, remote = Home.resolve().prepare(), KaggleRemote()
+    index, held = published_days(home, remote), held_days(home)
+    if listing:
+        rows = [[item.day, item.episodes, item.bytes, held.get(item.day, "")] for item in index]
+        table("published days", ["day", "episodes", "json bytes", "held"], rows)
+        return
+    wanted = named(index, asked) if date else in_range(index, *between) if between else [d for d in index if d.day not in held]
+    done = fetch_days(home, remote, wanted, again)
+    rows = [[item.day, "fetched", item.bytes, item.members] for item in done.fetched]
+    rows += [[day, f"held in {held.get(day, 'inbox')}", None, None] for day in done.held]
+    rows += [[day, why, None, None] for day, why in done.failed]
+    table("days", ["day", "result", "bytes", "episodes"], rows)
+    if done.failed:
+        raise FetchError(f"{len(done.failed)} of {len(wanted)} days could not be fetched; the first: {': '.join(done.failed[0])}")
 
 
 @app.command()
