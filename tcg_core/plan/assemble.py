@@ -33,8 +33,14 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
     for name in ("tbptt_chunk", "batch_size", "val_batch_size", "accum_steps", "open_row_groups"):
         if getattr(work, name) < 1:
             raise PlanError(f"work.{name} is {getattr(work, name)}, expected at least 1")
-    if recipe.epochs < 1:
-        raise PlanError(f"epochs is {recipe.epochs}, expected at least 1")
+    for name in ("epochs", "latest_every_updates", "checkpoint_every_epochs"):
+        if getattr(recipe, name) < 1:
+            raise PlanError(f"{name} is {getattr(recipe, name)}, expected at least 1")
+    if not 0 < recipe.optimizer.lr < float("inf") or not 0 <= recipe.schedule.lr_min_ratio <= 1:
+        raise PlanError(
+            f"optimizer.lr is {recipe.optimizer.lr} and schedule.lr_min_ratio {recipe.schedule.lr_min_ratio}, "
+            "expected a positive rate and a ratio of 0 to 1"
+        )
     lanes, decisions = find_lanes(rows)
     validation = lanes.validation.astype(bool)
     for name, empty in (("training", validation.all()), ("validation", not validation.any())):

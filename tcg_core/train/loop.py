@@ -129,7 +129,7 @@ def _close_epoch(session: Session, board: Board, report: Report) -> None:
         names.append(pointers.BEST)
     progress.epoch, progress.microbatch = epoch + 1, 0
     progress.finished = progress.epoch == epochs
-    if progress.finished or progress.epoch % max(plan.recipe.checkpoint_every_epochs, 1) == 0:
+    if progress.finished or progress.epoch % plan.recipe.checkpoint_every_epochs == 0:
         names.append(pointers.epoch_pointer(epoch))
     _show_epoch(board, entry, progress.epoch)
     if progress.finished and progress.best is not None:

@@ -17,7 +17,7 @@ from tcg_core.plan.lanes import find_lanes
 from tcg_core.plan.plan import Side
 from tcg_core.plan.rows import IdentityRows
 from tcg_core.plan.split import position, validation_episodes
-from tcg_core.recipe import Split
+from tcg_core.recipe import Optimizer, Schedule, Split
 from tests.plan.rows import identity, plan_of, recipe
 
 
@@ -170,6 +170,19 @@ def test_an_empty_side_is_an_error(side: bool) -> None:
 def test_a_setting_below_one_is_refused(name: str) -> None:
     with pytest.raises(PlanError, match=rf"work\.{name} is 0"):
         assemble(identity(4), recipe(**{name: 0}))
+
+
+@pytest.mark.parametrize("name", ["epochs", "latest_every_updates", "checkpoint_every_epochs"])
+def test_a_count_below_one_is_refused(name: str) -> None:
+    with pytest.raises(PlanError, match=f"{name} is 0"):
+        assemble(identity(4), dataclasses.replace(recipe(), **{name: 0}))  # type: ignore[arg-type]
+
+
+def test_a_rate_that_cannot_train_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"optimizer\.lr is -1"):
+        assemble(identity(4), dataclasses.replace(recipe(), optimizer=Optimizer(lr=-1.0)))
+    with pytest.raises(PlanError, match="lr_min_ratio 2"):
+        assemble(identity(4), dataclasses.replace(recipe(), schedule=Schedule(lr_min_ratio=2.0)))
 
 
 def test_stateless_counts_are_exact() -> None:
