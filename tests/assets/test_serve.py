@@ -1,0 +1,40 @@
+"""The server's command line and environment; `unstick` as a person calls it."""
+
+import pytest
+
+from tcg_assets.serve import command, environment
+from tcg_assets.unstick import main as unstick
+from tcg_core.home import Home
+
+
+def test_the_server_listens_on_the_loopback_interface_only() -> None:
+    line = command(3456)
+    assert line[line.index("--host") + 1] == "127.0.0.1"
+    assert line[line.index("--port") + 1] == "3456"
+
+
+def test_the_server_gets_the_home_and_a_dagster_home_of_its_own(home: Home) -> None:
+    told = environment(home)
+    assert told["TCG_DATA"] == str(home.root)
+    assert told["DAGSTER_HOME"] == str(home.dagster)
+    assert (home.dagster / "dagster.yaml").is_file()
+
+
+def test_unstick_tells_what_it_did(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    (home.inbox / ".tmp-999999999-deadbeef-2026-08-01.zip").write_bytes(b"half")
+    assert unstick(["--dry-run"]) == 0
+    assert capsys.readouterr().out == "0 runs would be closed, 0 temporaries removed\n"
+    assert unstick([]) == 0
+    told = capsys.readouterr().out
+    assert ".tmp-999999999-deadbeef-2026-08-01.zip" in told
+    assert told.endswith("0 runs closed, 1 temporaries removed\n")
+
+
+def test_unstick_refuses_a_home_that_cannot_be_written(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = home.root / "a_file"
+    blocked.write_text("")
+    monkeypatch.setenv("TCG_DATA", str(blocked / "below"))
+    assert unstick([]) == 2
+    assert "cannot be written" in capsys.readouterr().err
