@@ -8,6 +8,7 @@ same pairing with worker processes. Random against random has no network: it sho
 
 import argparse
 import json
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -22,8 +23,14 @@ from tcg_core.home import Home
 from tcg_core.submission.runtime.agent import PolicyAgent
 
 
-def fast(home: Home, first: str, second: str, games: int, workers: int) -> float:
-    """Games a second, start of the worker processes included."""
+def cpu_seconds() -> float:
+    """Processor seconds of this process and of all descendants that have ended."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def fast(home: Home, first: str, second: str, games: int, workers: int) -> tuple[float, float]:
+    """(games a second, processor seconds a game), start of the worker processes included."""
     players = resolve(home, first, "v1"), resolve(home, second, "v1")
     if players[0].name == players[1].name:
         from dataclasses import replace
@@ -32,23 +39,23 @@ def fast(home: Home, first: str, second: str, games: int, workers: int) -> float
     schedule = make_schedule("v1", players, games, 13, "bench")
     with tempfile.TemporaryDirectory() as name:
         store_schedule(Path(name) / SCHEDULE, schedule)
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), cpu_seconds()
         run_schedule(home, schedule, Path(name), workers, "fast lane")
-        return games / (time.perf_counter() - started)
+        return games / (time.perf_counter() - started), (cpu_seconds() - spent) / games
 
 
-def loop(home: Home, submission: str, opponent: str, games: int) -> float:
-    """Games a second of ``env.run`` with everything loaded before the clock starts."""
+def loop(home: Home, submission: str, opponent: str, games: int) -> tuple[float, float]:
+    """The same of ``env.run``, with everything loaded before the clock starts."""
     from kaggle_environments import make
 
     with unpacked(source_of(home, submission)) as folder:
         policy = PolicyAgent(folder)
-        started = time.perf_counter()
+        started, spent = time.perf_counter(), cpu_seconds()
         for index in range(games):
             baseline = make_agent(opponent, "v1", sample_deck(), index)
             agents = [lambda obs, config: policy(obs, config), (lambda other: lambda obs: other(obs))(baseline)]
             make("cabt", configuration={"version": 1, "bo": 1}).run(agents if index % 2 == 0 else agents[::-1])
-        return games / (time.perf_counter() - started)
+        return games / (time.perf_counter() - started), (cpu_seconds() - spent) / games
 
 
 def main() -> None:
@@ -60,21 +67,22 @@ def main() -> None:
     parser.add_argument("--opponent", default="heuristic")
     chosen = parser.parse_args()
     home = Home.resolve()
-    reference = loop(home, chosen.submission, chosen.opponent, chosen.games)
+    theirs = loop(home, chosen.submission, chosen.opponent, chosen.games)
     ours = fast(home, chosen.submission, chosen.opponent, 10 * chosen.games, chosen.workers)
     random = fast(home, "random", "random", 20 * chosen.games, chosen.workers)
-    print(
-        json.dumps(
-            {
-                "opponent": chosen.opponent,
-                "kaggle_environments_games_per_second": round(reference, 2),
-                "fast_lane_games_per_second": round(ours, 2),
-                "ratio": round(ours / reference, 2),
-                "ratio_per_core": round(ours / reference / chosen.workers, 2),
-                "random_against_random_games_per_second": round(random, 1),
-            }
-        )
-    )
+    found = {
+        "opponent": chosen.opponent,
+        "workers": chosen.workers,
+        "loop_games_per_second": theirs[0],
+        "fast_games_per_second": ours[0],
+        "ratio": ours[0] / theirs[0],
+        "loop_cpu_ms_per_game": 1000 * theirs[1],
+        "fast_cpu_ms_per_game": 1000 * ours[1],
+        "ratio_per_core": theirs[1] / ours[1],
+        "random_against_random_games_per_second": random[0],
+        "random_against_random_cpu_ms_per_game": 1000 * random[1],
+    }
+    print(json.dumps({name: round(value, 2) if isinstance(value, float) else value for name, value in found.items()}))
 
 
 if __name__ == "__main__":
