@@ -110,7 +110,10 @@ def _close_epoch(session: Session, board: Board, report: Report) -> None:
     began = time.monotonic()
     with phase(f"validation {epoch + 1}/{epochs}", plan.count(0, "validation"), "microbatches") as advance:
         found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, advance)
-    loss, aux = progress.running.means(session.aux_weights)
+    with phase(f"metrics {epoch + 1}/{epochs}", 1, "table") as advance:
+        metrics = found.counters.result()
+        loss, aux = progress.running.means(session.aux_weights)
+        advance(1)
     entry = {
         "epoch": epoch,
         "updates": progress.updates,
@@ -118,14 +121,14 @@ def _close_epoch(session: Session, board: Board, report: Report) -> None:
         "train_aux_loss": aux,
         "train_seconds": progress.running.seconds,
         "train_waited": progress.running.waited,
-        "validation": found.metrics,
+        "validation": metrics,
         "validation_rows": found.rows,
         "validation_seconds": time.monotonic() - began,
     }
     progress.history.append(entry)
     names = [pointers.LATEST]
-    if _better(found.metrics, progress.best):
-        progress.best = {"update": progress.updates, "epoch": epoch, "acc": found.metrics["acc"], "ce": found.metrics["ce"]}
+    if _better(metrics, progress.best):
+        progress.best = {"update": progress.updates, "epoch": epoch, "acc": metrics["acc"], "ce": metrics["ce"]}
         names.append(pointers.BEST)
     progress.epoch, progress.microbatch = epoch + 1, 0
     progress.finished = progress.epoch == epochs

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +26,9 @@ else:
 
 @dataclass(frozen=True)
 class Validated:
-    """metrics as in :mod:`tcg_core.train.metrics`; rows scored, all of the validation side, each once."""
+    """counters: sums from which the metrics follow; rows scored, all of the validation side, each once."""
 
-    metrics: dict[str, Any]
+    counters: Counters
     rows: int
 
 
@@ -49,7 +49,7 @@ def validate(
         advance(1)
     rows = np.concatenate(scored)
     check_coverage(plan, rows)
-    return Validated(counters.result(), len(rows))
+    return Validated(counters, len(rows))
 
 
 def score(net: PolicyNet, prepared: Prepared, memories: dict[int, Array], counters: Counters) -> Array:
