@@ -33,7 +33,7 @@ def fake_built(home: Home, kind: str, id: str, root: Path, checks: tuple[Check, 
 
         with publishing(directory) as temporary:
             table = pa.table({"episode_id": pa.array([1, 2], pa.int64()), "y": pa.array([0, 1], pa.int16())})
-            for name in ("rows.parquet", "chunks.parquet", "games.parquet"):
+            for name in ("rows.parquet", "chunks.parquet", "games.parquet", "ratings.parquet"):
                 parquet.write_table(table, temporary / name)
             (temporary / "plot.png").write_bytes(PNG)
             write_manifest(temporary, Manifest(kind, id, (), {}, "code", {}, hash_files(temporary), facts))
@@ -61,6 +61,8 @@ class Stages:
         self._day("tcg_core.dataset.take", "take_archive", "day_archive", ("day_archive",), "archives")
         self._day("tcg_core.dataset.build", "build_day", "staged_day", ("day_catalog", "staged_day"), "staging")
         self._day("tcg_core.dataset.promote", "promote_day", "parquet_day", ("parquet_day",), "days")
+        self._day("tcg_core.dataset.field_drift", "field_drift", "field_drift", ("field_drift",), "drift")
+        self._stage("tcg_core.catalog.ratings_stage", "rate_agents", "ratings", "ratings", "ratings")
         self.install("tcg_core.engine.cards", load_cards=lambda generation: (), load_attacks=lambda generation: ())
         self._stage("tcg_core.dataset.card_features", "card_features", "card_features", "card_features", "cards")
         self._stage("tcg_core.plan.build", "build_plan", "work_plan", "work_plan", "plans")

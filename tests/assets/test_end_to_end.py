@@ -7,8 +7,12 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
+from dagster._core.definitions.partitions.context import partition_loading_context
+from dagster._core.loader import LoadingContextForTest
 
 from tcg_assets.instance import open_instance
+from tcg_assets.jobs import CHAIN_ASSETS
 from tcg_assets.launch import run_chain, run_day
 from tcg_assets.mirror import mirror_days
 from tcg_core.catalog.connection import catalog
@@ -107,6 +111,7 @@ def test_the_chain_ends_in_a_tournament_and_is_reused_as_it_is(home: Home, insta
     assert again.success, again.failures
     assert all(values["reused"] for values in again.made.values())
     assert all(values["id"] == made[asset]["id"] for asset, values in again.made.items())
+    assert _stale(instance) == {}, "the same inputs, configuration and code are not stale in the UI"
 
 
 def test_a_new_dagster_home_knows_the_days_of_the_catalog(home: Home, instance: dg.DagsterInstance) -> None:
@@ -114,6 +119,16 @@ def test_a_new_dagster_home_knows_the_days_of_the_catalog(home: Home, instance: 
         assert mirror_days(fresh, home) == [DAY, BROKEN, CHANGED]
         assert mirror_days(fresh, home) == []
         assert list(fresh.get_dynamic_partitions("days")) == [DAY, BROKEN, CHANGED]
+
+
+def _stale(instance: dg.DagsterInstance) -> dict[str, list[str]]:
+    from tcg_assets.definitions import defs
+
+    with partition_loading_context(dynamic_partitions_store=instance):
+        resolver = CachingStaleStatusResolver(instance, defs.resolve_asset_graph(), LoadingContextForTest(instance))
+        keys = [dg.AssetKey(asset) for asset in CHAIN_ASSETS]
+        causes = {key.to_user_string(): [cause.reason for cause in resolver.get_stale_causes(key)] for key in keys}
+    return {asset: found for asset, found in causes.items() if found}
 
 
 def _states(home: Home, day: str) -> list[str]:

@@ -15,13 +15,13 @@ from tests.assets.conftest import Run, failure_of, materialized
 from tests.assets.fakes import PNG, Stages, fake_built
 
 DAY = "2026-08-01"
-CHAIN = {"card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament"}
+CHAIN = {"ratings", "card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament"}
 
 
 def test_a_good_day_is_promoted_with_its_checks_and_metadata(run: Run, stages: Stages) -> None:
     result = run("ingest_day", partition_key=DAY)
     assert result.success
-    assert materialized(result) == {"day_archive", "day_catalog", "staged_day", "parquet_day"}
+    assert materialized(result) == {"day_archive", "day_catalog", "staged_day", "parquet_day", "field_drift"}
     checked = {(check.asset_key.to_user_string(), check.check_name) for check in result.get_asset_check_evaluations()}
     assert checked == {(asset, name) for asset in materialized(result) for name in severity_of(asset)}
     metadata = _metadata(result, "parquet_day")
