@@ -103,7 +103,8 @@ def summary(home: Home, chain: Launched, seconds: float) -> str:
         "",
         "Look around:",
         "  make ui                        the asset graph, checks, plots and lineage at http://127.0.0.1:3000",
-        f"  {sys.executable} -m tcg_core.cli lineage    from this submission back to its days, every hash verified",
+        "  .venv/bin/tcg lineage          from this submission back to its days, every hash verified",
+        "  .venv/bin/tcg status           days and artifacts",
         f"  {find(home, 'tournament', str(games['id'])) / 'report.html'}",
     ]
     return "\n".join(lines)
@@ -111,10 +112,11 @@ def summary(home: Home, chain: Launched, seconds: float) -> str:
 
 def _results(games: Any) -> Iterator[str]:
     for opponent, result in dict(games["results"]).items():
-        yield (
-            f"  against {opponent:<12} {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
-            f"score {result['score']:.3f}, 95 % interval {result['low']:.3f} to {result['high']:.3f}"
-        )
+        counts = f"  against {opponent:<12} {result['wins']} won, {result['draws']} drawn, {result['losses']} lost"
+        if result.get("score") is None:
+            yield f"{counts}: no clean game, no score"
+        else:
+            yield f"{counts}: score {result['score']:.3f}, 95 % interval {result['low']:.3f} to {result['high']:.3f}"
 
 
 def _figure(made: Any, name: str, form: str = ".3f") -> str:
