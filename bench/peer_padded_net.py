@@ -22,8 +22,8 @@ OPTION_BUCKETS = (32, 64, 128, 192)
 MASK = -65504.0
 #: Zones in the order of their tokens: name, tokens, token type.
 ZONES = (
-    ("self_deck", 60, 1), ("opp_deck", 60, 2), ("self_prize", 6, 3), ("opp_prize", 6, 4), ("self_hand", 30, 5), ("opp_hand", 30, 6),
-    ("self_discard", 60, 7), ("opp_discard", 60, 8), ("stadium", 2, 9), ("effect", 2, 15),
+    ("self_deck", 60, 1), ("opp_deck", 60, 2), ("self_prize", 6, 3), ("opp_prize", 6, 4), ("self_hand", 30, 5),
+    ("opp_hand", 30, 6), ("self_discard", 60, 7), ("opp_discard", 60, 8), ("stadium", 2, 9), ("effect", 2, 15),
 )  # fmt: skip
 UNIT_TYPES = {"self": (10, 11), "opp": (12, 13)}
 FLAGS = {"self_deck": "drawable", "opp_deck": "opp_drawable", "opp_hand": "hand_certain"}

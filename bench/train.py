@@ -33,7 +33,8 @@ from tcg_core.dataset.card_features import card_features, load_cards
 from tcg_core.dataset.promote import promote_day
 from tcg_core.dataset.reader import DayReader
 from tcg_core.dataset.take import add_archive, take_archive
-from tcg_core.engine.cards import load_attacks, load_cards as engine_cards
+from tcg_core.engine.cards import load_attacks
+from tcg_core.engine.cards import load_cards as engine_cards
 from tcg_core.home import Home
 from tcg_core.model.bootstrap import facts, mlx
 from tcg_core.model.names import weight_table
@@ -224,11 +225,10 @@ def shape_of(name: str) -> tuple[int, ...]:
 
 def line(name: str, result: Timed, base: Timed | None) -> str:
     """One line of the table."""
-    ratio = f"{result.rate / base.rate:6.1f}x" if base else "       "
-    return (
-        f"{name:44} {result.parameters:>10,} {result.tokens / result.rows:10.1f} {result.rows:6} {1000 * result.cpu / result.rows:10.1f}"
-        f" {result.rate:9.2f} {result.rows / result.wall:9.2f} {result.peak / 1e6:8.0f} {ratio}"
-    )
+    ratio = f"{result.rate / base.rate:6.1f}x" if base else ""
+    sizes = f"{result.parameters:>10,} {result.tokens / result.rows:10.1f} {result.rows:6}"
+    rates = f"{1000 * result.cpu / result.rows:10.1f} {result.rate:10.2f} {result.rows / result.wall:8.2f}"
+    return f"{name:48} {sizes} {rates} {result.peak / 1e6:8.0f} {ratio:>8}"
 
 
 def main() -> None:
@@ -256,10 +256,8 @@ def main() -> None:
         print(f"{len(data['y'])} rows of {len(small.plan.lanes)} lanes; microbatches of {SMALL} from the middle of an epoch\n")
         count = small.plan.count(0)
         steps = [count // 2 + number for number in range(arguments.peer_steps)]
-        print(
-            f"{'network':44} {'parameters':>10} {'tokens/row':>10} {'rows':>6} {'CPU ms/row':>10} {'rows/s CPU':>9}"
-            f" {'wall':>9} {'peak MB':>8}   against"
-        )
+        heads = f"{'parameters':>10} {'tokens/row':>10} {'rows':>6} {'CPU ms/row':>10} {'rows/s CPU':>10} {'rows/s':>8} {'MB':>8}"
+        print(f"{'network':48} {heads} {'against':>8}")
         padded = peer(data, small.plan, steps, compact=False)
         print(line(f"padded 337 + 192, batch {SMALL}", padded, None), flush=True)
         compact = peer(data, small.plan, steps, compact=True)

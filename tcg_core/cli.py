@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from tcg_core.commands import cards, catalog, days, evaluation, health, release, training, ui
+from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, training, ui
 from tcg_core.errors import TcgError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.add_typer(days.app, name="day")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(cards.app, name="cards")
 training.register(app)
+explain.register(app)
 release.register(app)
 evaluation.register(app)
 
