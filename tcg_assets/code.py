@@ -14,6 +14,8 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "day_catalog": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
     "staged_day": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
     "parquet_day": (("tcg_core.dataset.write_day",), _DAY_LIBRARIES),
+    "field_drift": (("tcg_core.dataset.field_drift",), ("matplotlib",)),
+    "ratings": (("tcg_core.catalog.ratings_stage",), ("matplotlib", "pyarrow")),
     "card_features": (("tcg_core.dataset.card_features",), ("numpy", "safetensors")),
     "work_plan": (("tcg_core.plan.build", "tcg_core.train.run"), ("numpy", "pyarrow")),
     "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),

@@ -5,6 +5,7 @@ import dagster as dg
 from tcg_assets.assets.cards import card_features
 from tcg_assets.assets.days import build_day, day_archive, parquet_day
 from tcg_assets.assets.evaluation import tournament
+from tcg_assets.assets.field import field_drift, ratings
 from tcg_assets.assets.release import submission, torch_artifact
 from tcg_assets.assets.training import mlx_checkpoint, work_plan
 from tcg_assets.automation import inbox_sensor, nightly_schedule
@@ -19,6 +20,8 @@ defs = dg.Definitions(
         day_archive,
         build_day,
         parquet_day,
+        field_drift,
+        ratings,
         card_features,
         work_plan,
         mlx_checkpoint,

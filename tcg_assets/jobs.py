@@ -6,19 +6,19 @@ import dagster as dg
 NIGHT_SECONDS = 24 * 3600
 DAY_SECONDS = 6 * 3600
 
-DAY_ASSETS = ("day_archive", "day_catalog", "staged_day", "parquet_day")
-CHAIN_ASSETS = ("card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament")
+DAY_ASSETS = ("day_archive", "day_catalog", "staged_day", "parquet_day", "field_drift")
+CHAIN_ASSETS = ("ratings", "card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament")
 
 ingest_day = dg.define_asset_job(
     "ingest_day",
     selection=dg.AssetSelection.assets(*DAY_ASSETS),
-    description="One day: take its archive, build it, check it, promote it.",
+    description="One day: take its archive, build it, check it, promote it, compare its field.",
     tags={"dagster/max_runtime": str(DAY_SECONDS)},
 )
 nightly = dg.define_asset_job(
     "nightly",
     selection=dg.AssetSelection.assets(*CHAIN_ASSETS),
-    description="From validated days to a packed submission and its tournament.",
+    description="From validated days, rated, to a packed submission and its tournament.",
     tags={"dagster/max_runtime": str(NIGHT_SECONDS)},
 )
 card_tables = dg.define_asset_job(

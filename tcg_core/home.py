@@ -79,6 +79,21 @@ class Home:
         return self.root / "quarantine"
 
     @property
+    def leaderboards(self) -> Path:
+        """Snapshots of Kaggle's leaderboard: ``leaderboards/DATE.csv``, the table as it stood at the start of DATE."""
+        return self.root / "leaderboards"
+
+    @property
+    def ratings(self) -> Path:
+        """Ratings of agents by day: ``ratings/<id>/``."""
+        return self.root / "ratings"
+
+    @property
+    def drift(self) -> Path:
+        """What each day's field looked like: ``drift/DATE/<id>/``."""
+        return self.root / "drift"
+
+    @property
     def decks(self) -> Path:
         """Deck registry: ``decks/NAME.csv``, 60 card ids, one a line."""
         return self.root / "decks"

@@ -39,7 +39,7 @@ class CheckpointConfig(dg.Config):
     allow_inexact: bool = Field(default=False, description="Recover under another BLAS, MLX version or device")
 
 
-@dg.asset(**chain("work_plan", "training", ("parquet",), "plans", ("parquet_day", "card_features")))
+@dg.asset(**chain("work_plan", "training", ("parquet",), "plans", ("parquet_day", "ratings", "card_features")))
 def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace) -> dg.MaterializeResult:
     """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch."""
     from tcg_core.plan.build import build_plan

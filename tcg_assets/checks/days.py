@@ -26,6 +26,23 @@ DECLARED = {
             "value_ranges": "every value is inside its declared range, none is NaN",
             "lane_order": "rows are in canonical order, decisions whole, lanes begin with new_episode",
             "quarantine_fraction": "the share of unusable episodes is under the threshold",
+        },
+        warn={"module_versions": "all episodes were played by one engine version, a known one"},
+    ),
+    "field_drift": Declared(
+        error={},
+        warn={
+            "decks": "the decks are about those of the days before",
+            "names": "the teams are about those of the days before",
+            "versions": "no engine version that the days before did not have",
+            "game_length": "games are about as long as on the days before",
+            "first_player": "who goes first wins about as often as on the days before",
+        },
+    ),
+    "ratings": Declared(
+        error={
+            "as_of": "a day's rating is the state at its start, recounted from the games of earlier days",
+            "one_row_each": "one row an agent, day and source",
         }
     ),
     "parquet_day": Declared(error={"intact": "the promoted file, read again, has the recorded hash, schema and row count"}),

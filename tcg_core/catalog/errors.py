@@ -21,3 +21,11 @@ class DatasetChanged(TcgError):
 
 class ChecksNotPassed(TcgError):
     """An artifact whose blocking checks failed or were never run."""
+
+
+class RatingsStale(TcgError):
+    """Ratings that were computed from other days than are validated now."""
+
+
+class LeaderboardError(TcgError):
+    """A leaderboard snapshot that cannot be read; the message names file and line."""

@@ -186,7 +186,16 @@ def rebuild(home: Home) -> tuple[int, list[str]]:
     problems: list[str] = []
     for path in home.archives.glob("*/[!.]*.zip"):
         found.append((path.stat().st_mtime, archive_manifest(path.stem, path.name), path, path.stem))
-    released = (home.cards, home.plans, home.checkpoints, home.artifacts, home.submissions, home.tournaments)
+    released = (
+        home.cards,
+        home.plans,
+        home.checkpoints,
+        home.artifacts,
+        home.submissions,
+        home.tournaments,
+        home.ratings,
+        home.drift,
+    )
     for root in (home.staging, home.days, *released):
         for file in root.rglob(MANIFEST):
             if any(part.startswith(TEMP_PREFIX) for part in file.parts):

@@ -186,5 +186,25 @@ _REGISTRY = Migration(
     ),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY)
+_RATINGS = Migration(
+    3,
+    "what the ratings of each day were made from",
+    (
+        # as_of: the leaderboard's date for `remote`; for `replay` the last day whose games count, NULL before the first.
+        f"""CREATE TABLE rating_days (
+            {_DAY},
+            source TEXT NOT NULL CHECK (source IN ('remote', 'replay')),
+            as_of TEXT,
+            inputs TEXT NOT NULL CHECK (length(inputs) = 64),
+            agents INTEGER NOT NULL CHECK (agents >= 0),
+            computed_at TEXT NOT NULL,
+            PRIMARY KEY (day, source),
+            CHECK (source <> 'remote' OR as_of <= day),
+            CHECK (source <> 'replay' OR as_of < day)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX agent_elo_by_agent ON agent_elo_daily (agent_id)",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS)
 VERSION = MIGRATIONS[-1].number

@@ -5,19 +5,21 @@ max_rows_per_day, max_rows. Caps keep whole episodes in order of hash(seed, epis
 """
 
 import hashlib
+import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.files import require_file
-from tcg_core.catalog.ratings import top_agents
+from tcg_core.catalog.ratings import DayRating, replay_chain, top_agents
 from tcg_core.errors import UnknownId
 from tcg_core.home import parse_day
 from tcg_core.recipe import SPLIT_SEED, Selection
 
+LOG = logging.getLogger("tcg")
 ROWS_FILE = "rows.parquet"
 
 
@@ -26,6 +28,7 @@ class SelectedDay:
     """One validated day. ``path`` is its rows.parquet, ``sha256`` that file's; rows and episodes count what is kept.
 
     ``kept``: episode ids to read, ascending; None for all of the file. ``repeated``: episodes left to an earlier day.
+    ``rating``: by which ratings ``top_elo`` chose; None without ``top_elo``.
     """
 
     day: str
@@ -39,6 +42,7 @@ class SelectedDay:
     schema_digest: str
     kept: tuple[int, ...] | None = None
     repeated: int = 0
+    rating: DayRating | None = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ def select_days(
 
     Every file must exist with the size and time it was verified with (else it is hashed again); ``full`` hashes each at
     least once in this process. Raises :class:`SelectionEmpty` naming the filter that left nothing, :class:`UnknownId`
-    naming a day asked for that is not validated, :class:`DatasetChanged` naming a file.
+    naming a day asked for that is not validated, :class:`DatasetChanged` naming a file, :class:`RatingsStale` for ``top_elo``
+    with ratings that do not follow from the validated days.
     """
     days = _validated(connection)
     if not days:
@@ -75,9 +80,8 @@ def select_days(
     for name in mixed:
         kept[name] = _episodes(connection, name, generations)
     if selection.top_elo:
-        for day in days:
-            names = top_agents(connection, day.day, selection.top_elo)
-            kept[day.day] = _of_agents(connection, day.day, _kept(connection, day, kept, generations), names)
+        chain = dict(replay_chain(connection))
+        days = [_of_the_best(connection, day, kept, generations, selection.top_elo, chain) for day in days]
         _need([day for day in days if kept[day.day]], f"top_elo {selection.top_elo}")
     days = _without_repeats(connection, days, kept, generations)
     if selection.max_rows_per_day:
@@ -151,7 +155,25 @@ def _kept(
     return kept[day.day] if day.day in kept else _episodes(connection, day.day, generations)
 
 
-def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[_Episode], names: set[str]) -> list[_Episode]:
+def _of_the_best(
+    connection: sqlite3.Connection,
+    day: SelectedDay,
+    kept: dict[str, list[_Episode]],
+    generations: Sequence[str],
+    count: int,
+    chain: Mapping[str, str],
+) -> SelectedDay:
+    """Keeps games of two of the best. A day before which nobody had played has no ratings, so nothing of it is kept."""
+    top = top_agents(connection, day.day, count, chain)
+    if top is None:
+        LOG.info("top_elo %d keeps nothing of %s: nobody was rated at its start", count, day.day)
+        kept[day.day] = []
+        return day
+    kept[day.day] = _of_agents(connection, day.day, _kept(connection, day, kept, generations), top.names)
+    return replace(day, rating=top.rating)
+
+
+def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[_Episode], names: frozenset[str]) -> list[_Episode]:
     query = "SELECT p.episode_id, a.name FROM participants p JOIN agents a USING (agent_id) WHERE p.day = ?"
     outside = {r["episode_id"] for r in connection.execute(query, (day,)) if r["name"] not in names}
     return [episode for episode in episodes if episode.episode_id not in outside]

@@ -13,6 +13,7 @@ from tcg_core.dataset.checks.order import lane_order
 from tcg_core.dataset.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
 from tcg_core.dataset.checks.report import guarded
 from tcg_core.dataset.checks.rows import aux_contract, legal_labels, value_ranges
+from tcg_core.dataset.checks.versions import module_versions
 from tcg_core.dataset.layout import EXPECTED
 from tcg_core.dataset.reader import ROWS
 from tcg_core.replay.archive import Archive
@@ -25,6 +26,7 @@ STAGED_CHECKS = (
     "aux_contract",
     "value_ranges",
     "lane_order",
+    "module_versions",
 )
 CATALOG_CHECKS = ("catalog_id_sets", "catalog_foreign_keys", "catalog_same_content")
 
@@ -42,6 +44,7 @@ def staged_checks(
         guarded("aux_contract", lambda: aux_contract(rows)),
         guarded("value_ranges", lambda: value_ranges(rows)),
         guarded("lane_order", lambda: lane_order(rows)),
+        module_versions(records),
     )
 
 

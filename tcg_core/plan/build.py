@@ -37,6 +37,8 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
     selected = select(home, recipe)
     inputs = (*(Input("parquet_day", day.dataset_id, day.content) for day in selected.days), cards_manifest.as_input())
     config: dict[str, Any] = {"recipe": to_dict(recipe), "episodes": selected.digest}
+    if recipe.selection.top_elo:
+        config["ratings"] = [asdict(rating) for rating in selected.ratings]
     code = code_identity(*_CODE, libraries=_LIBRARIES)
     identity = artifact_id(KIND, inputs, config, code)
     directory = home.plans / identity

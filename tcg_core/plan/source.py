@@ -7,6 +7,7 @@ import numpy as np
 
 from tcg_core.atomic import sha256_json
 from tcg_core.catalog.connection import catalog
+from tcg_core.catalog.ratings import DayRating
 from tcg_core.catalog.registry import relative
 from tcg_core.catalog.selection import SelectedDay, episode_contents, select_days
 from tcg_core.dataset.reader import DayReader
@@ -22,11 +23,15 @@ _STREAMS = ("episode_id", "game", "side", "step_id", "new_episode", "aux_valid")
 
 @dataclass(frozen=True)
 class Selected:
-    """Days of the plan, their selected rows, and the digest of which episodes those are and on which side."""
+    """Days of the plan, their selected rows, and the digest of which episodes those are and on which side.
+
+    ratings: by which ratings ``top_elo`` chose the episodes of each day; empty without it.
+    """
 
     days: tuple[PlanDay, ...]
     rows: IdentityRows
     digest: str
+    ratings: tuple[DayRating, ...] = ()
 
 
 def select(home: Home, recipe: Recipe) -> Selected:
@@ -69,7 +74,8 @@ def select(home: Home, recipe: Recipe) -> Selected:
     rows = IdentityRows.concatenate(parts)
     if not len(rows):
         raise PlanError(f"no rows of engine generation {', '.join(recipe.generations)} on {', '.join(day.day for day in days)}")
-    return Selected(tuple(days), rows, sha256_json(kept))
+    ratings = tuple(day.rating for day in chosen if day.rating is not None)
+    return Selected(tuple(days), rows, sha256_json(kept), ratings)
 
 
 def _day_rows(

@@ -60,7 +60,6 @@ def test_a_filter_that_leaves_nothing_is_named(home, three):
         (Selection(all_days=True, max_rows_per_day=9), {}, "max_rows_per_day 9"),
         (Selection(all_days=True, max_rows=9), {}, "max_rows 9"),
         (Selection(all_days=True), {"generations": ("v2",)}, "generations v2"),
-        (Selection(all_days=True, top_elo=3), {}, "top_elo 3"),
     ):
         with pytest.raises(SelectionEmpty, match=what):
             chosen(three, selection, **options)

@@ -101,7 +101,7 @@ def test_a_download_that_breaks_off_is_continued_at_its_end(home, kaggle, monkey
 def test_a_killed_download_is_continued_by_the_next_command(home, kaggle, monkeypatch, capfd, caplog):
     """Every answer breaks off: the command gives up, what came stays; the next one asks for the rest only."""
     kaggle.breaks = 100
-    code, said = tcg(monkeypatch, capfd, "day", "fetch", "--date", V1)
+    code, _ = tcg(monkeypatch, capfd, "day", "fetch", "--date", V1)
     assert code == 2 and not list(home.inbox.glob("*.zip"))
     kaggle.breaks = 0
     caplog.set_level(logging.INFO, "tcg")
