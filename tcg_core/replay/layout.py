@@ -50,10 +50,11 @@ class _FrameLog(msgspec.Struct, gc=False):
 
 
 class Frame(msgspec.Struct, gc=False):
-    """A full-information frame: nothing is read from it but the RESULT log and the two prize counts."""
+    """A full-information frame: nothing is read from it but the RESULT log and the two prize counts, and those are decoded
+    of a game's last frame only."""
 
-    logs: list[_FrameLog]
-    current: _Table
+    logs: Raw | UnsetType = UNSET
+    current: Raw | UnsetType = UNSET
 
 
 class _Round(msgspec.Struct, gc=False):
@@ -70,9 +71,10 @@ decode_replay = msgspec.json.Decoder(Replay).decode
 decode_observation = msgspec.json.Decoder(Observation).decode
 decode_outline = msgspec.json.Decoder(Outline).decode
 _decode_holder = msgspec.json.Decoder(_Holder).decode
-_decode_frames = msgspec.json.Decoder(list[Raw] | None).decode
-_decode_frame = msgspec.json.Decoder(Frame).decode
-# the one key that only a RESULT log carries: frames without these bytes need no decoding
+_decode_frames = msgspec.json.Decoder(list[Frame] | None).decode
+_decode_logs = msgspec.json.Decoder(list[_FrameLog]).decode
+_decode_table = msgspec.json.Decoder(_Table).decode
+# the one key that only a RESULT log carries: logs without these bytes need no decoding
 _REASON = b'"reason"'
 _RESULT = ("Result", "RESULT", 23)
 
@@ -93,15 +95,17 @@ def terminal_frames(replay: Replay, steps: list[tuple[Entry, Entry]]) -> list[Te
         raw = _decode_holder(steps[0][0].observation).visualize
     if raw is UNSET:
         raw = replay.visualize
-    if raw is UNSET or _REASON not in bytes(raw):
-        return None if raw is UNSET or bytes(raw).strip() in (b"null", b"[]") else []
+    frames = None if isinstance(raw, UnsetType) else _decode_frames(raw)
+    if not frames:
+        return None
     ends = []
-    for frame in _decode_frames(raw) or ():
-        if _REASON not in bytes(frame):
+    for frame in frames:
+        if isinstance(frame.logs, UnsetType) or _REASON not in bytes(frame.logs):
             continue
-        read = _decode_frame(frame)
-        for log in read.logs:
+        for log in _decode_logs(frame.logs):
             if log.type in _RESULT and log.result is not None:
-                first, second = read.current.players
+                if isinstance(frame.current, UnsetType):
+                    raise msgspec.ValidationError("a terminal frame without `current`")
+                first, second = _decode_table(frame.current).players
                 ends.append(Terminal(log.result, log.reason, (len(first.prize), len(second.prize))))
     return ends
