@@ -10,7 +10,7 @@ from tcg_core.explain_words import CONDITIONS, Names
 
 STOP = "STOP (no further pick)"
 #: The engine's select contexts that say more than the options do, by number.
-_CONTEXTS = (
+CONTEXTS = (
     "main", "set up the active Pokémon", "set up the bench", "switch", "to the active spot", "to the bench", "into play",
     "to the hand", "discard", "to the deck", "to the bottom of the deck", "to the prizes", "not to be moved", "damage counter",
     "damage counters, anywhere", "damage", "remove a damage counter", "heal", "evolves from", "evolves to", "devolve",
@@ -41,7 +41,7 @@ _VERBS = {
 
 def context_in_words(context: int) -> str:
     """What a select asks for; the number where the engine has a newer one."""
-    return _CONTEXTS[context] if 0 <= context < len(_CONTEXTS) else f"context {context}"
+    return CONTEXTS[context] if 0 <= context < len(CONTEXTS) else f"context {context}"
 
 
 def question_in_words(decision: Decision, names: Names) -> str:

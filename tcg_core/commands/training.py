@@ -49,16 +49,39 @@ def train(
     plan: Annotated[str, typer.Argument(help="Plan id; the latest whose checks passed if left out.")] = "",
     device: Annotated[str, typer.Option(help="auto, gpu or cpu.")] = "auto",
     allow_inexact: Annotated[bool, typer.Option(help="Recover under another BLAS, thread count, MLX or device.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost and how long it would take.")] = False,
 ) -> None:
     """Trains the plan; started again after a kill it continues from `latest`."""
     from tcg_core.catalog.registry import latest_passed
 
     home = Home.resolve().prepare()
     chosen = plan or latest_passed(home, "work_plan")
+    if dry_run:
+        _estimate(home, chosen, device)
+        return
     # Only now, so that a refusal does not wait for MLX.
     from tcg_core.train.run import train as run
 
     show(run(home, chosen, device=device, allow_inexact=allow_inexact))
+
+
+def _estimate(home: Home, plan: str, device: str) -> None:
+    from tcg_core.estimate import estimate
+
+    found = estimate(home, plan, device)
+    work, epochs = found.plan, found.plan.recipe.epochs
+    print(json.dumps(to_dict(work.recipe), indent=2))
+    print(f"plan {work.id}: {len(work.days)} days, {len(work.lanes)} lanes")
+    for side in ("train", "validation"):
+        batches = [work.count(epoch, side) for epoch in range(epochs if side == "train" else 1)]
+        print(f"  {side}: {work.rows[side]} rows, microbatches by epoch {', '.join(map(str, batches))}")
+    print(f"  updates: {work.horizon} in {epochs} epochs; {found.updates_done} done")
+    print(f"  parameters: {sum(found.parameters.values()):,} ({', '.join(f'{k} {v:,}' for k, v in found.parameters.items())})")
+    print(f"  rate: {found.rate:.1f} rows/s, {found.rate_from}")
+    if found.updates_done == work.horizon:
+        print("  time left: none, the run is finished")
+    else:
+        print(f"  time left: about {found.seconds / 60:.1f} min, validation included")
 
 
 def read_recipe(path: Path) -> Recipe:
