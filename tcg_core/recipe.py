@@ -3,7 +3,8 @@
 Defaults are the seeds' and, where they are silent, the earlier system's run settings. Unknown keys are refused.
 """
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from tcg_core.errors import ConfigError
@@ -53,7 +54,8 @@ class Work:
 
 @dataclass(frozen=True)
 class Optimizer:
-    """Muon for hidden matrices, AdamW for the rest; decoupled decay in both."""
+    """Muon for hidden matrices, AdamW for the rest; decoupled decay in both. structured_weight_decay: AdamW's on the leaves that
+    only a structured model has."""
 
     name: Literal["muon_adamw"] = "muon_adamw"
     lr: float = 5e-4
@@ -63,16 +65,21 @@ class Optimizer:
     adamw_beta2: float = 0.999
     adamw_eps: float = 1e-8
     adamw_weight_decay: float = 0.01
+    structured_weight_decay: float = 0.1
     max_grad_norm: float = 1.0
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Learning rate over optimizer updates: linear warm-up, decay to lr_min_ratio exactly at the horizon, then held."""
+    """Learning rate over optimizer updates: linear warm-up, decay to lr_min_ratio exactly at the horizon, then held.
+
+    total_steps: the horizon; 0 means the updates of this run (of the schedule resumed, where one is).
+    """
 
     name: Literal["cosine", "linear", "none"] = "cosine"
     warmup_steps: int = 150
     lr_min_ratio: float = 0.1
+    total_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,8 +93,29 @@ class AuxWeights:
 
 
 @dataclass(frozen=True)
+class Resume:
+    """A new run that starts from a checkpoint of a finished one, at its epoch + 1, for ``epochs`` more.
+
+    run: id of the parent run, empty for a run from fresh weights; checkpoint: the parent's pointer, ``latest``, ``best`` or
+    ``epoch_NNNN``; optimizer_state, scheduler_state: whether moments and the place in the schedule go on or start anew.
+    """
+
+    run: str = ""
+    checkpoint: str = "latest"
+    optimizer_state: Literal["reset", "resume"] = "reset"
+    scheduler_state: Literal["reset", "resume"] = "reset"
+
+    def __post_init__(self) -> None:
+        given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
+        if given and not self.run:
+            raise ConfigError(f"resume.{given[0]} is {getattr(self, given[0])!r} without resume.run: there is nothing to resume")
+        if not re.fullmatch(r"latest|best|epoch_\d{4,}", self.checkpoint):
+            raise ConfigError(f"resume.checkpoint is {self.checkpoint!r}, expected latest, best or epoch_NNNN")
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a training run, except the machine it runs on."""
+    """Everything that decides a training run, except the machine it runs on. phase_id: its name within a curriculum."""
 
     selection: Selection
     generations: tuple[str, ...] = ("v1",)
@@ -101,3 +129,9 @@ class Recipe:
     seed: int = 13
     latest_every_updates: int = 50
     checkpoint_every_epochs: int = 1
+    resume: Resume = field(default_factory=Resume)
+    phase_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.model.structured and self.optimizer.structured_weight_decay != Optimizer.structured_weight_decay:
+            raise ConfigError("optimizer.structured_weight_decay is set, but model.structured is off: it would decay nothing")

@@ -15,7 +15,7 @@ class ModelConfig:
     d_model: width of every token; heads: attention heads (divide d_model); layers: encoder layers; ff: width of the
     feed-forward; registers: recurrent memory tokens, memory is float32 [registers, d_model]; static: project the
     static card and attack features into token space; split_heads: separate policy, submit and value tokens (else
-    one token serves all three).
+    one token serves all three); structured: each option type adds a query and a bias of its own to the option head.
     """
 
     d_model: int = 128
@@ -25,6 +25,7 @@ class ModelConfig:
     registers: int = 16
     static: bool = True
     split_heads: bool = True
+    structured: bool = False
 
     def __post_init__(self) -> None:
         for name in ("d_model", "heads", "layers", "ff", "registers"):

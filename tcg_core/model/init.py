@@ -21,7 +21,7 @@ def initial_weights(architecture: Architecture, seed: int) -> dict[str, npt.NDAr
 
 
 def _draw(leaf: Leaf, seed: int, name: str, residual_scale: float) -> npt.NDArray[np.float32]:
-    if leaf.kind == "bias":
+    if leaf.kind in ("bias", "structured"):
         return np.zeros(leaf.shape, np.float32)
     if leaf.kind == "gain":
         return np.ones(leaf.shape, np.float32)

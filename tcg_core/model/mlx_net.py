@@ -147,6 +147,8 @@ class PolicyNet(Module):
         self.memory_gate = Linear(weights, "memory_gate")
         self.option_hidden, self.policy_hidden = Linear(weights, "option_hidden"), Linear(weights, "policy_hidden")
         self.option_head, self.stop_head = Linear(weights, "option_head"), Linear(weights, "stop_head")
+        if architecture.config.structured:
+            self.type_query, self.type_bias = weights["type_query"], weights["type_bias"]
         for head in architecture.heads:
             setattr(self, HEAD_LEAF[head], Linear(weights, HEAD_LEAF[head]))
         self._static: dict[str, Any] = {}
@@ -208,7 +210,7 @@ class PolicyNet(Module):
         head, register, option = mx.split(read, [heads, heads + registers], axis=1)
         policy, value, submit = (head[:, i] for i in range(3)) if heads == 3 else (head[:, 0],) * 3
         return Output(
-            self._logits(policy, submit, option, batch["legal"]),
+            self._logits(policy, submit, option, batch["option_type"], batch["legal"]),
             {name: self[HEAD_LEAF[name]](value)[:, 0] for name in self._architecture.heads},
             self._commit(memory, register),
         )
@@ -229,9 +231,7 @@ class PolicyNet(Module):
         unit = unit + lookup["unit_zone"][batch["unit_zone"]] + self.unit_attributes(batch["unit_attributes"]) + below
         return card, unit, named
 
-    def _options(
-        self, batch: Batch, lookup: Lookup, cards: "mx.array", units: "mx.array", named: list["mx.array"]
-    ) -> "mx.array":
+    def _options(self, batch: Batch, lookup: Lookup, cards: "mx.array", units: "mx.array", named: list["mx.array"]) -> "mx.array":
         """Option tokens [B, O, d]; a pointer to nothing gathers the zero vector behind cards and units."""
         rows, _, width = cards.shape
         options = batch["option_type"].shape[1]
@@ -250,9 +250,14 @@ class PolicyNet(Module):
         kinds = lookup["select_type"][batch["select_type"]] + lookup["select_context"][batch["select_context"]]
         return kinds + self.globals(batch["globals"])
 
-    def _logits(self, policy: "mx.array", submit: "mx.array", option: "mx.array", legal: "mx.array") -> "mx.array":
+    def _logits(
+        self, policy: "mx.array", submit: "mx.array", option: "mx.array", types: "mx.array", legal: "mx.array"
+    ) -> "mx.array":
         hidden = mx.maximum(self.option_hidden(option) + self.policy_hidden(policy)[:, None], 0.0)
-        scores = mx.concatenate([self.option_head(hidden)[..., 0], self.stop_head(submit)], axis=1)
+        each = self.option_head(hidden)[..., 0]
+        if self._architecture.config.structured:
+            each = each + (hidden * self.type_query[types]).sum(axis=-1) + self.type_bias[types]
+        scores = mx.concatenate([each, self.stop_head(submit)], axis=1)
         return mx.where(legal, scores, mx.array(MASK_VALUE, mx.float32))
 
     def _commit(self, memory: "mx.array", register: "mx.array") -> "mx.array":

@@ -28,7 +28,10 @@ from tcg_core.model.heads import HEAD_LEAF
 
 MODEL_PREFIX, TABLE_PREFIX = "model.", "tables."
 
-Kind = Literal["padded", "embedding", "matrix", "residual", "bias", "gain", "head"]
+#: Leaves only a structured network has; they decay by a weight of their own.
+STRUCTURED = ("type_query", "type_bias")
+
+Kind = Literal["padded", "embedding", "matrix", "residual", "bias", "gain", "head", "structured"]
 Group = Literal["muon", "adamw"]
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -39,7 +42,8 @@ class Leaf:
 
     kind: ``padded`` an embedding whose row 0 is the zero vector and gets no gradient, ``embedding`` a table, token or
     vector used as it is, ``matrix`` a hidden matrix [out, in], ``residual`` one that writes into the residual stream,
-    ``bias``, ``gain`` of a norm, ``head`` an output or auxiliary head.
+    ``bias``, ``gain`` of a norm, ``head`` an output or auxiliary head, ``structured`` what an option type adds to the
+    option head: zero at first, so that a structured network starts as the plain one and decays towards it.
     """
 
     shape: tuple[int, ...]
@@ -95,6 +99,9 @@ def weight_table(architecture: Architecture) -> dict[str, Leaf]:
     table |= _linear("option_hidden", d, d)
     table["policy_hidden.weight"] = Leaf((d, d), "matrix")
     table["option_head.weight"] = Leaf((1, d), "head")
+    if config.structured:
+        types = table["option_type.weight"].shape[0]
+        table |= {"type_query": Leaf((types, d), "structured"), "type_bias": Leaf((types,), "structured")}
     for name in ("stop_head", *(HEAD_LEAF[head] for head in architecture.heads)):
         table |= {f"{name}.weight": Leaf((1, d), "head"), f"{name}.bias": Leaf((1,), "bias")}
     return table

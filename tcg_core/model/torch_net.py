@@ -141,6 +141,8 @@ class TorchNet(nn.Module):
         self.memory_gate = Linear(weights, "memory_gate")
         self.option_hidden, self.policy_hidden = Linear(weights, "option_hidden"), Linear(weights, "policy_hidden")
         self.option_head, self.stop_head = Linear(weights, "option_head"), Linear(weights, "stop_head")
+        if architecture.config.structured:
+            self.type_query, self.type_bias = nn.Parameter(weights["type_query"]), nn.Parameter(weights["type_bias"])
         for head in architecture.heads:
             self.add_module(HEAD_LEAF[head], Linear(weights, HEAD_LEAF[head]))
         self.tables_static: dict[str, Tensor] = {}
@@ -193,7 +195,7 @@ class TorchNet(nn.Module):
         head, register, option = torch.split(read, [heads, registers, options], dim=1)
         policy, value, submit = (head[:, i] for i in range(3)) if heads == 3 else (head[:, 0],) * 3
         return Output(
-            self._logits(policy, submit, option, batch["legal"]),
+            self._logits(policy, submit, option, batch["option_type"], batch["legal"]),
             {name: self.get_submodule(HEAD_LEAF[name])(value)[:, 0] for name in self.architecture.heads},
             self._commit(memory, register),
         )
@@ -243,9 +245,12 @@ class TorchNet(nn.Module):
         token: Tensor = kinds + self.globals(batch["globals"])
         return token
 
-    def _logits(self, policy: Tensor, submit: Tensor, option: Tensor, legal: Tensor) -> Tensor:
+    def _logits(self, policy: Tensor, submit: Tensor, option: Tensor, types: Tensor, legal: Tensor) -> Tensor:
         hidden = functional.relu(self.option_hidden(option) + self.policy_hidden(policy)[:, None])
-        scores = torch.cat([self.option_head(hidden)[..., 0], self.stop_head(submit)], dim=1)
+        each = self.option_head(hidden)[..., 0]
+        if self.architecture.config.structured:
+            each = each + (hidden * self.type_query[types]).sum(dim=-1) + self.type_bias[types]
+        scores = torch.cat([each, self.stop_head(submit)], dim=1)
         return scores.masked_fill(~legal, MASK_VALUE)
 
     def _commit(self, memory: Tensor, register: Tensor) -> Tensor:

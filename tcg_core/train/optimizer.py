@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
-from tcg_core.model.names import Group, Leaf, weight_table
+from tcg_core.model.names import STRUCTURED, Group, Leaf, weight_table
 from tcg_core.recipe import Optimizer
 from tcg_core.train.errors import TrainError
 
@@ -26,6 +26,8 @@ NS_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 NS_STEPS = 5
 NS_EPS = 1e-7
 ROUTING_VERSION = 1
+#: Settings that are no part of the contract: the rate belongs to the schedule, the clip leaves no trace in a moment.
+_FREE = ("lr", "max_grad_norm")
 
 
 def route(leaf: Leaf) -> Group:
@@ -39,9 +41,9 @@ def routing(architecture: Architecture) -> dict[str, Group]:
 
 
 def contract(settings: Optimizer, routes: Mapping[str, Group]) -> dict[str, Any]:
-    """What a recovery must find unchanged: settings, constants and the route of every leaf."""
+    """What a recovery or resume must find unchanged: momenta, decays, constants and the route of every leaf."""
     return {
-        "settings": asdict(settings),
+        "settings": {name: value for name, value in asdict(settings).items() if name not in _FREE},
         "newton_schulz": {"coefficients": list(NS_COEFFICIENTS), "steps": NS_STEPS, "eps": NS_EPS},
         "nesterov": True,
         "state_dtype": "float32",
@@ -94,7 +96,8 @@ def update(
         new_state[second] = settings.adamw_beta2 * state[second] + (1 - settings.adamw_beta2) * mx.square(gradient)
         corrected = new_state[first] / (1 - settings.adamw_beta1**step)
         spread = mx.sqrt(new_state[second] / (1 - settings.adamw_beta2**step)) + settings.adamw_eps
-        new_parameters[name] = parameter * (1 - rate * settings.adamw_weight_decay) - rate * corrected / spread
+        decay = settings.structured_weight_decay if name in STRUCTURED else settings.adamw_weight_decay
+        new_parameters[name] = parameter * (1 - rate * decay) - rate * corrected / spread
     return new_parameters, new_state
 
 

@@ -19,12 +19,15 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.config import ModelConfig, ModelError
 from tcg_core.model.heads import HEAD_LEAF, HEADS, built_heads
 from tcg_core.model.init import initial_weights
-from tcg_core.model.names import check_weights, group_sizes, parameter_table, weight_table
+from tcg_core.model.names import STRUCTURED, check_weights, group_sizes, parameter_table, weight_table
 from tests.model.synthetic import ALL_AUX, TINY, architecture, batch, tables
 
 modules = mlx()
 mx, nn = modules.core, modules.nn
-VARIANTS = [TINY, replace(TINY, static=False), replace(TINY, split_heads=False), replace(TINY, layers=1), ModelConfig()]
+VARIANTS = [
+    *(TINY, replace(TINY, static=False), replace(TINY, split_heads=False), replace(TINY, layers=1)),
+    *(replace(TINY, structured=True), ModelConfig()),
+]
 
 
 @pytest.mark.parametrize("config", VARIANTS)
@@ -58,7 +61,7 @@ def gradients(arch: Architecture, card_tables: CardTables) -> dict[str, Any]:
     return {name: np.array(array) for name, array in modules.utils.tree_flatten(found)}
 
 
-@pytest.mark.parametrize("config", VARIANTS[:4])
+@pytest.mark.parametrize("config", VARIANTS[:5])
 @pytest.mark.parametrize("aux", [ALL_AUX, dict.fromkeys(ALL_AUX, 0.0)])
 def test_every_leaf_gets_a_gradient_and_padding_rows_none(config: ModelConfig, aux: dict[str, float]) -> None:
     arch = architecture(config, aux=aux)
@@ -98,18 +101,32 @@ def test_padding_embeds_to_the_zero_vector() -> None:
     assert not theirs.card(torch.tensor([0, 0])).any()
 
 
-@pytest.mark.parametrize("field", ["d_model", "heads", "layers", "ff", "registers", "static", "split_heads"])
+@pytest.mark.parametrize("field", ["d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured"])
 def test_no_inert_setting(field: str) -> None:
     value = getattr(TINY, field)
     other = replace(TINY, **{field: not value if isinstance(value, bool) else value * 2})
     outputs = []
     for config in (TINY, other):
-        net = mlx_net.build(architecture(config), 1)
+        weights = initial_weights(architecture(config), 1)
+        # What starts at zero is moved first, as an update would.
+        moved = {name: array + 0.1 * (not array.any()) for name, array in weights.items() if name in STRUCTURED}
+        net = mlx_net.restore(architecture(config), weights | moved, "test")
         net.set_tables(tables())
         data = mlx_net.as_mx(batch(4, 6, 3, 4, 5))
         outputs.append(np.array(net(data, mx.broadcast_to(net.initial_memory(), (4, *net.architecture.memory_shape))).logits))
     assert np.abs(outputs[0] - outputs[1]).max() > 1e-4
-    assert set(ModelConfig.__dataclass_fields__) == {"d_model", "heads", "layers", "ff", "registers", "static", "split_heads"}
+    known = {"d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured"}
+    assert set(ModelConfig.__dataclass_fields__) == known
+
+
+def test_a_structured_network_starts_as_the_plain_one() -> None:
+    outputs = []
+    for config in (TINY, replace(TINY, structured=True)):
+        net = mlx_net.build(architecture(config), 1)
+        net.set_tables(tables())
+        data = mlx_net.as_mx(batch(4, 6, 3, 4, 5))
+        outputs.append(np.array(net(data, mx.broadcast_to(net.initial_memory(), (4, *net.architecture.memory_shape))).logits))
+    assert np.array_equal(*outputs)
 
 
 def test_baseline_size_and_routing() -> None:

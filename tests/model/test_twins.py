@@ -12,6 +12,8 @@ from tcg_core.model import mlx_net, torch_net
 from tcg_core.model.architecture import MASK_VALUE, Architecture
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.config import ModelConfig, ModelError
+from tcg_core.model.init import initial_weights
+from tcg_core.model.names import STRUCTURED
 from tests.model.synthetic import ALL_AUX, TINY, architecture, batch, tables
 
 mx = mlx().core
@@ -21,12 +23,18 @@ CONFIGS = [
     (replace(TINY, static=False), ALL_AUX),
     (replace(TINY, split_heads=False, layers=1), {**ALL_AUX, "prize": 0.0}),
     (replace(TINY, layers=3, registers=1), NO_AUX),
+    (replace(TINY, structured=True), ALL_AUX),
     (ModelConfig(), ALL_AUX),
 ]
 
 
 def twins(arch: Architecture, seed: int = 1) -> tuple[mlx_net.PolicyNet, torch_net.TorchNet]:
-    ours, theirs = mlx_net.build(arch, seed), torch_net.build(arch, seed)
+    weights = initial_weights(arch, seed)
+    # What starts at zero is drawn, or the twins would agree on nothing there.
+    weights |= {
+        name: np.random.default_rng(3).normal(size=weights[name].shape).astype("f") for name in STRUCTURED if name in weights
+    }
+    ours, theirs = mlx_net.restore(arch, weights, "drawn"), torch_net.restore(arch, weights, "drawn")
     ours.set_tables(tables())
     theirs.set_tables(tables())
     return ours, theirs

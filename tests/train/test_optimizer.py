@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tcg_core.errors import ConfigError
 from tcg_core.model.bootstrap import mlx
-from tcg_core.model.names import weight_table
-from tcg_core.recipe import Optimizer, Schedule
+from tcg_core.model.names import STRUCTURED, weight_table
+from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection
 from tcg_core.train import optimizer
 from tcg_core.train.errors import TrainError
 from tcg_core.train.schedule import Horizon
-from tests.model.synthetic import architecture
+from tests.model.synthetic import TINY, architecture
 
 mx = mlx().core
 SETTINGS = Optimizer(lr=0.01, muon_weight_decay=0.1, adamw_weight_decay=0.2)
@@ -88,6 +89,25 @@ def test_decay_is_decoupled_and_of_its_group() -> None:
     assert np.allclose(np.array(moved["a"]), 1 - 0.5 * 0.2)
 
 
+def test_structured_leaves_decay_by_their_own_weight() -> None:
+    settings = dataclasses.replace(SETTINGS, structured_weight_decay=0.4)
+    parameters = {name: mx.ones((4,)) for name in (*STRUCTURED, "other")}
+    routes = dict.fromkeys(parameters, "adamw")
+    zero = {name: mx.zeros_like(value) for name, value in parameters.items()}
+    state = optimizer.initial_state(parameters, routes)  # type: ignore[arg-type]
+    moved, _ = optimizer.update(parameters, zero, state, routes, settings, 0.5, 1)  # type: ignore[arg-type]
+    assert {name: round(float(np.array(value)[0]), 6) for name, value in moved.items()} == {
+        "type_query": 0.8,
+        "type_bias": 0.8,
+        "other": 0.9,
+    }
+    structured = architecture(dataclasses.replace(TINY, structured=True))
+    assert set(STRUCTURED) == set(weight_table(structured)) - set(weight_table(architecture()))
+    assert {optimizer.routing(structured)[name] for name in STRUCTURED} == {"adamw"}
+    with pytest.raises(ConfigError, match=r"structured_weight_decay is set, but model\.structured is off"):
+        Recipe(Selection(all_days=True), optimizer=settings)
+
+
 def test_routes_are_the_seeds() -> None:
     table, routes = weight_table(architecture()), optimizer.routing(architecture())
     assert set(routes) == set(table)
@@ -99,6 +119,7 @@ def test_routes_are_the_seeds() -> None:
     contract = optimizer.contract(SETTINGS, routes)
     assert contract["routing"] == routes
     assert contract["settings"]["muon_weight_decay"] == 0.1
+    assert contract == optimizer.contract(dataclasses.replace(SETTINGS, lr=1.0, max_grad_norm=2.0), routes)
 
 
 def test_clip_keeps_direction_and_reports_the_norm_before() -> None:
