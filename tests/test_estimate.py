@@ -50,12 +50,7 @@ def test_the_command_prints_plan_cost_and_time(monkeypatch: pytest.MonkeyPatch) 
     done = CliRunner().invoke(app, ["train", run, "--dry-run", "--device", "cpu"])
     assert done.exit_code == 0, done.output
     plan = load_plan(home, run)
-    for words in (
-        f"plan {run}",
-        f"train: {plan.rows['train']} rows",
-        f"updates: {plan.horizon} in 2 epochs",
-        "parameters: ",
-        "rows/s",
-    ):
+    sizes = f"train: {plan.rows['train']} rows", f"updates: {plan.horizon} in 2 epochs"
+    for words in (f"plan {run}", *sizes, "parameters: ", "rows/s"):
         assert words in done.output
     assert '"tbptt_chunk": 8' in done.output and "the run is finished" in done.output
