@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, training, ui
+from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, sql, training, ui
 from tcg_core.errors import TcgError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 health.register(app)
 ui.register(app)
+sql.register(app)
 app.add_typer(days.app, name="day")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(cards.app, name="cards")

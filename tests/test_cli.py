@@ -81,5 +81,6 @@ def test_help_teaches_every_command(data: Path) -> None:
         "play",
         "tournament",
         "lineage",
+        "sql",
     ):
         assert name in text

@@ -17,6 +17,7 @@ from tcg_core.dataset.checks.coverage import row_coverage
 from tcg_core.dataset.checks.order import lane_order
 from tcg_core.dataset.checks.quarantine import quarantine_fraction
 from tcg_core.dataset.checks.rows import aux_contract, legal_labels, value_ranges
+from tcg_core.dataset.checks.versions import module_versions
 from tcg_core.dataset.layout import read_episodes, write_expected
 from tcg_core.dataset.members import ExpectedLane
 from tcg_core.dataset.reader import ROWS
@@ -212,6 +213,20 @@ def test_quarantine_fraction_counts_against_its_limit():
     assert quarantine_fraction(records).passed
     check = quarantine_fraction(records, 0.009)
     assert not check.passed and "1 of 100" in check.message and "1 why; first 99.json: it broke" in check.message
+
+
+def test_an_unknown_engine_version_warns_and_mixed_ones_are_reported():
+    records = [EpisodeRecord(f"{i}.json", i, "rows", module_version="1.32.7") for i in range(4)]
+    assert module_versions(records).passed and "4 of 1.32.7" in module_versions(records).message
+    later = EpisodeRecord("7.json", 7, "rows", module_version="9.9.9")
+    check = module_versions([*records, later, EpisodeRecord("8.json", 8, "quarantined", "why", "it broke")])
+    assert not check.passed and not check.blocks
+    assert (
+        "unknown version 9.9.9, as in 7.json" in check.message
+        and "2 versions in one day, the change is at 7.json" in check.message
+    )
+    mixed = module_versions([*records, EpisodeRecord("7.json", 7, "rows", module_version="1.32.6")])
+    assert not mixed.passed and mixed.facts["unknown"] == [] and "the change is at 7.json" in mixed.message
 
 
 def test_one_damaged_byte_anywhere_fails_a_check_or_the_manifest(staged):
