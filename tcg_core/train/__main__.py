@@ -5,8 +5,10 @@ import json
 import logging
 import sys
 
+from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
+from tcg_core.model.config import ModelError
 from tcg_core.train.guard import die_with_parent
 from tcg_core.train.run import train
 
@@ -28,7 +30,7 @@ def main() -> int:
         built = train(
             Home.resolve(options.home).prepare(), options.plan, options.device, options.latest_every, options.allow_inexact
         )
-    except TcgError as error:
+    except (TcgError, ModelError, EncodeError) as error:
         print(error, file=sys.stderr)
         return 2
     print(json.dumps({"run": built.id, "path": str(built.path), "reused": built.reused, "facts": built.facts}))

@@ -45,6 +45,9 @@ class Unrolled:
     def __init__(self, net: PolicyNet, loaded: Loaded, carried: "mx.array") -> None:
         """carried: memory of each slot from the chunk before, [slots, R, d]; that of resetting slots is not read."""
         self._net, self._loaded = net, loaded
+        # Weights stay as they are within a microbatch, so its tables are made once; their gradient is summed before it is
+        # carried through the projections.
+        self._lookup = net.lookup()
         self.memory = mx.where(loaded.resets, net.initial_memory()[None], carried)
 
     def __iter__(self) -> Iterator[tuple[Group, dict[str, "mx.array"], Output]]:
@@ -57,7 +60,7 @@ class Unrolled:
                 memory = memory[: step.active]
             committed = []
             for g, group in enumerate(step.groups):
-                output = self._net(self._loaded.inputs[t][g], memory[self._loaded.lanes[t][g]])
+                output = self._net(self._loaded.inputs[t][g], memory[self._loaded.lanes[t][g]], self._lookup)
                 committed.append(output.memory)
                 yield group, self._loaded.labels[t][g], output
             rows = committed[0] if len(committed) == 1 else mx.concatenate(committed)

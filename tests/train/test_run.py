@@ -18,12 +18,14 @@ from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.checks import Check
 from tcg_core.dataset.card_features import load_cards
 from tcg_core.dataset.reader import DayReader
+from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import IntegrityError
 from tcg_core.home import Home
 from tcg_core.model.config import ModelError
 from tcg_core.progress import PlannedMismatch
 from tcg_core.provenance import hash_files, read_manifest, write_manifest
 from tcg_core.recipe import Optimizer
+from tcg_core.train import __main__ as command_line
 from tcg_core.train import board, loop
 from tcg_core.train.baseline import count_ranks
 from tcg_core.train.board import EPOCH_TAGS, FILE, Board, events
@@ -382,3 +384,18 @@ def test_the_command_line_trains_and_refuses(toy: Home) -> None:
     refused = subprocess.run([*command, "nothing"], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert refused.stderr.strip().splitlines() == ["there is no work_plan nothing"]
+
+
+@pytest.mark.parametrize(
+    "error", [ModelError("arch_config key 'x' is unknown"), EncodeError("episode 7 game 0 side 1: no legal answer")]
+)
+def test_refusals_of_the_packed_packages_are_one_line_too(
+    error: Exception, toy: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(command_line, "train", refuse)
+    monkeypatch.setattr(sys, "argv", ["train", "--home", str(toy.root), "plan"])
+    assert command_line.main() == 2
+    assert capsys.readouterr().err.strip().splitlines() == [str(error)]
