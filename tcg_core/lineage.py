@@ -2,63 +2,120 @@
 
 import json
 import tarfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tcg_core.atomic import sha256_file
+from tcg_core.catalog.connection import catalog
+from tcg_core.catalog.datasets import DatasetRow, datasets_of
+from tcg_core.catalog.kinds import DAY, STAGED
+from tcg_core.catalog.registry import find, latest_passed, rows_of
 from tcg_core.errors import IntegrityError, TcgError, UnknownId
 from tcg_core.home import Home, parse_day
+from tcg_core.lineage_days import DayMark, Key, changed_days, inputs_of_all, marks, promotions
 from tcg_core.provenance import MANIFEST, Input, Manifest, read_manifest, verify_files
 
 
 @dataclass(frozen=True)
 class Node:
     """One artifact of a chain. state: "intact" (every hash on disk is the recorded one), "as recorded" (listed in a
-    verified manifest, not itself a directory), "missing" or what differs."""
+    verified manifest or in the catalog, not itself a directory), "missing" or what differs. note: what a person should know of
+    it, as that it was built from a day that was superseded since."""
 
     depth: int
     kind: str
     id: str
     state: str
     where: str
+    note: str = ""
 
 
 def walk_back(home: Home, path: Path | None) -> list[Node]:
     """The chain behind a submission archive, an artifact directory or, with None, the latest submission."""
     directory = _directory_of(home, path)
-    return list(_back(home, directory, None, 0, set()))
+    places = {(manifest.kind, manifest.id): where for where, manifest in _all_manifests(home)}
+    with catalog(home) as connection:
+        changed = changed_days(connection)
+    return list(_back(home, places, changed, directory, None, 0, set()))
 
 
 def walk_forward(home: Home, day: str) -> list[Node]:
-    """Everything built from a day, found through the manifests on disk."""
+    """Everything built from a day, from the catalog's inputs of artifacts: each build of the day, and below it plans,
+    checkpoints, artifacts, submissions, tournaments, and whether a submission was promoted. What is on disk is hashed.
+
+    ``note`` says what is built from a day that changed since. Raises :class:`UnknownId` for a day that was never built.
+    """
     parse_day(day)
-    manifests = dict(_all_manifests(home))
-    promoted = [(where, m) for where, m in manifests.items() if home.days in where.parents]
-    roots = [(where, manifest) for where, manifest in promoted if where.parent.name == day]
-    if not roots:
-        raise UnknownId(f"day {day} has no promoted Parquet under {home.days}")
-    nodes: list[Node] = []
-    for where, manifest in roots:
-        _forward(manifests, where, manifest, 0, nodes)
-    return nodes
+    with catalog(home) as connection:
+        datasets = datasets_of(connection, day)
+        inputs = inputs_of_all(connection)
+        promoted = promotions(connection)
+    if not datasets:
+        raise UnknownId(f"day {day} has no dataset in the catalog: it was never built")
+    known = {(row.kind, row.id): row.path for row in rows_of(home)}
+    users: dict[Key, list[Key]] = {}
+    for key, edges in inputs.items():
+        for edge in edges:
+            users.setdefault(edge.source, []).append(key)
+    forward = _Forward(known, users, marks(home), promoted)
+    for dataset in datasets:
+        node = _dataset_node(home, dataset)
+        forward.nodes.append(node)
+        forward.below((DAY, dataset.dataset_id), 1)
+    return forward.nodes
 
 
-def _forward(manifests: dict[Path, Manifest], where: Path, manifest: Manifest, depth: int, nodes: list[Node]) -> None:
-    if any((node.kind, node.id) == (manifest.kind, manifest.id) for node in nodes):
-        return
-    nodes.append(Node(depth, manifest.kind, manifest.id, _state(where), str(where)))
-    for path, other in manifests.items():
-        if any((item.kind, item.id) == (manifest.kind, manifest.id) for item in other.inputs):
-            _forward(manifests, path, other, depth + 1, nodes)
+def _dataset_node(home: Home, dataset: DatasetRow) -> Node:
+    path = home.root / dataset.path
+    gone = "as recorded" if dataset.state in ("superseded", "failed") else "missing"
+    state = _state(path) if path.is_dir() else gone
+    reason = f": {dataset.reason}" if dataset.reason else ""
+    note = f"{dataset.state}{reason}" + ("" if path.is_dir() else "; its files are gone")
+    return Node(0, DAY if dataset.state != "staged" else STAGED, dataset.dataset_id, state, str(path), note)
 
 
-def _back(home: Home, directory: Path, expected: Input | None, depth: int, seen: set[str]) -> Iterator[Node]:
+@dataclass
+class _Forward:
+    """One walk: where artifacts are, what is made from each, what marks them, and the nodes found so far."""
+
+    known: dict[Key, Path]
+    users: dict[Key, list[Key]]
+    marks: dict[Key, tuple[DayMark, ...]]
+    promoted: list[str]
+    nodes: list[Node] = field(default_factory=list)
+    seen: set[Key] = field(default_factory=set)
+
+    def below(self, key: Key, depth: int) -> None:
+        for user in self.users.get(key, ()):
+            if user in self.seen:
+                continue
+            self.seen.add(user)
+            kind, id = user
+            path = self.known[user]
+            note = "; ".join(str(mark) for mark in self.marks.get(user, ()))
+            self.nodes.append(Node(depth, kind, id, _state(path) if path.exists() else "missing", str(path), note))
+            if kind == "submission" and id in self.promoted:
+                reigns = "reigns" if self.promoted[-1] == id else "was promoted, another reigns"
+                self.nodes.append(Node(depth + 1, "champion", id, "as recorded", reigns, note))
+            self.below(user, depth + 1)
+
+
+def _back(
+    home: Home,
+    places: Mapping[Key, Path],
+    changed: Mapping[str, DayMark],
+    directory: Path,
+    expected: Input | None,
+    depth: int,
+    seen: set[str],
+) -> Iterator[Node]:
     manifest = read_manifest(directory)
     state = _state(directory)
     if state == "intact" and expected and expected.sha256 != manifest.content:
         state = f"changed: expected content {expected.sha256[:12]}, found {manifest.content[:12]}"
-    yield Node(depth, manifest.kind, manifest.id, state, str(directory))
+    note = str(changed[manifest.id].why) if manifest.kind == DAY and manifest.id in changed else ""
+    yield Node(depth, manifest.kind, manifest.id, state, str(directory), note)
     for item in manifest.inputs:
         key = f"{item.kind}:{item.id}"
         if key in seen:
@@ -67,12 +124,11 @@ def _back(home: Home, directory: Path, expected: Input | None, depth: int, seen:
         if item.kind == "day_archive":
             yield _archive_node(home, item, depth + 1)
             continue
-        try:
-            where = locate(home, item.kind, item.id)
-        except UnknownId:
+        where = places.get((item.kind, item.id))
+        if where is None:
             yield Node(depth + 1, item.kind, item.id, "missing", "")
         else:
-            yield from _back(home, where, item, depth + 1, seen)
+            yield from _back(home, places, changed, where, item, depth + 1, seen)
 
 
 def _archive_node(home: Home, item: Input, depth: int) -> Node:
@@ -101,7 +157,10 @@ def locate(home: Home, kind: str, id: str) -> Path:
 
 
 def _all_manifests(home: Home) -> Iterator[tuple[Path, Manifest]]:
-    roots = (home.days, home.cards, home.plans, home.checkpoints, home.artifacts, home.submissions, home.tournaments)
+    roots = (
+        *(home.days, home.cards, home.ratings, home.plans, home.checkpoints),
+        *(home.artifacts, home.submissions, home.tournaments, home.drift),
+    )
     for root in roots:
         for path in sorted(root.rglob(MANIFEST)):
             if not any(part.startswith(".tmp-") for part in path.parts):
@@ -110,8 +169,6 @@ def _all_manifests(home: Home) -> Iterator[tuple[Path, Manifest]]:
 
 def _directory_of(home: Home, path: Path | None) -> Path:
     if path is None:
-        from tcg_core.catalog.registry import find, latest_passed
-
         return find(home, "submission", latest_passed(home, "submission"))
     if path.is_dir():
         return path

@@ -64,8 +64,9 @@ def lineage(
 
     home = Home.resolve().prepare()
     nodes = walk_forward(home, day) if day else walk_back(home, archive)
-    columns = ["", "kind", "id", "state", "where"]
-    table("lineage", columns, [["  " * node.depth + "└", node.kind, node.id, node.state, node.where] for node in nodes])
+    columns = ["", "kind", "id", "state", "note", "where"]
+    rows = [["  " * node.depth + "└", node.kind, node.id, node.state, node.note, node.where] for node in nodes]
+    table("lineage", columns, rows)
     broken = [node for node in nodes if node.state not in ("intact", "as recorded")]
     if broken:
         raise ChecksFailed(f"lineage: {broken[0].kind} {broken[0].id} is {broken[0].state}")
