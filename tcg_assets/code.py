@@ -22,6 +22,7 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
     "submission": (("tcg_core.submission.pack",), ("torch",)),
     "tournament": (("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report"), ()),
+    "champion": (("tcg_core.arena.champion",), ()),
 }
 
 

@@ -4,7 +4,7 @@ import dagster as dg
 
 from tcg_assets.assets.cards import card_features
 from tcg_assets.assets.days import build_day, day_archive, parquet_day
-from tcg_assets.assets.evaluation import tournament
+from tcg_assets.assets.evaluation import champion, tournament
 from tcg_assets.assets.field import field_drift, ratings
 from tcg_assets.assets.release import submission, torch_artifact
 from tcg_assets.assets.training import mlx_checkpoint, work_plan
@@ -28,6 +28,7 @@ defs = dg.Definitions(
         torch_artifact,
         submission,
         tournament,
+        champion,
     ],
     jobs=[ingest_day, nightly, card_tables],
     sensors=[inbox_sensor],

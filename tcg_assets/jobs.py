@@ -7,7 +7,16 @@ NIGHT_SECONDS = 24 * 3600
 DAY_SECONDS = 6 * 3600
 
 DAY_ASSETS = ("day_archive", "day_catalog", "staged_day", "parquet_day", "field_drift")
-CHAIN_ASSETS = ("ratings", "card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament")
+CHAIN_ASSETS = (
+    "ratings",
+    "card_features",
+    "work_plan",
+    "mlx_checkpoint",
+    "torch_artifact",
+    "submission",
+    "tournament",
+    "champion",
+)
 
 ingest_day = dg.define_asset_job(
     "ingest_day",
@@ -18,7 +27,7 @@ ingest_day = dg.define_asset_job(
 nightly = dg.define_asset_job(
     "nightly",
     selection=dg.AssetSelection.assets(*CHAIN_ASSETS),
-    description="From validated days, rated, to a packed submission and its tournament.",
+    description="From validated days, rated, to a packed submission, its tournament and the champion.",
     tags={"dagster/max_runtime": str(NIGHT_SECONDS)},
 )
 card_tables = dg.define_asset_job(

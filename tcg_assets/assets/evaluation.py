@@ -23,17 +23,39 @@ class TournamentConfig(dg.Config):
     nonce: str = Field(default="1", description="Another one plays a new tournament of equal settings")
     opponent_deck: str = Field(default="sample", description="Deck of baselines that bring none of their own")
     workers: int = Field(default=2, ge=1, description="Match processes")
+    champion: bool = Field(default=True, description="The reigning champion plays too, named or not")
+
+
+class ChampionConfig(dg.Config):
+    """By what the champion is decided."""
+
+    tournament_id: str = Field(default="", description="tournament; empty: of this run, else the latest that passed")
 
 
 @dg.asset(**chain("tournament", "evaluation", ("python",), "tournaments", ("submission",)))
 def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, workspace: Workspace) -> dg.MaterializeResult:
     """Seat-balanced games of the packed submission on the real engine: scores with their 95 % intervals and a report."""
     from tcg_core.arena.tournament import tournament as play
+    from tcg_core.catalog.promotions import challenged
 
     home = workspace.home()
     with refusals():
         packed = hand_over(context, home, "submission", "submission", config.submission_id)
-    options = plain(config) | {"opponents": tuple(config.opponents)}
-    options.pop("submission_id")
+    opponents = tuple(config.opponents)
+    options = plain(config) | {"opponents": challenged(home, packed.id, opponents) if config.champion else opponents}
+    for name in ("submission_id", "champion"):
+        options.pop(name)
     ran = run_stage(context, lambda: play(home, packed.id, **options))
     return materialized(context, "tournament", ran, table="games.parquet", extra={"submission": f"{packed.id} ({packed.rule})"})
+
+
+@dg.asset(**chain("champion", "evaluation", ("sqlite",), "promotions", ("tournament",)))
+def champion(context: dg.AssetExecutionContext, config: ChampionConfig, workspace: Workspace) -> dg.MaterializeResult:
+    """The submission that reigns: it changes only when a tournament says that another is stronger. Its version is its id."""
+    from tcg_core.arena.champion import crown
+
+    home = workspace.home()
+    with refusals():
+        played = hand_over(context, home, "tournament", "tournament", config.tournament_id)
+    ran = run_stage(context, lambda: crown(home, played.id))
+    return materialized(context, "champion", ran, extra={"tournament": f"{played.id} ({played.rule})"})

@@ -10,4 +10,8 @@ DECLARED = {
             "accounted": "every scheduled game has exactly one result",
         }
     ),
+    "champion": Declared(
+        error={"tournament_verdict": "promoted only on a tournament verdict, which its game table still gives"},
+        warn={"days_current": "no day behind it was published again, excluded or found damaged"},
+    ),
 }

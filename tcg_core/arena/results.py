@@ -1,5 +1,6 @@
 """What came of one game, and the columns of the game table."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -107,3 +108,13 @@ def table_row(
             f"{who}_fallbacks": game.fallbacks[place],
         }
     return row
+
+
+def game_of(row: Mapping[str, Any]) -> Game:
+    """The game of one row of :data:`SCHEMA`; inverse of :func:`table_row`."""
+    values = {
+        name: row[name] for name in ("index", "pair", "opponent", "candidate_seat", "outcome", "reason", "offender", "detail")
+    }
+    for name in ("decisions", "seconds", "slowest", "fallbacks"):
+        values[name] = tuple(row[f"{who}_{name}"] for who in ("candidate", "opponent"))
+    return Game(**values, turns=row["turns"], wall=row["wall_seconds"])

@@ -16,6 +16,7 @@ from tcg_core.atomic import TEMP_PREFIX, canonical_json, write_json
 from tcg_core.catalog.connection import catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.catalog.kinds import archive_manifest, as_staged
+from tcg_core.catalog.promotions import restore
 from tcg_core.checks import Check
 from tcg_core.errors import IntegrityError, UnknownId
 from tcg_core.home import Home
@@ -212,6 +213,7 @@ def rebuild(home: Home) -> tuple[int, list[str]]:
         for _, manifest, path, content in sorted(found, key=lambda item: (item[0], str(item[2]))):
             register_in(connection, home, manifest, path, content)
             _restore_checks(connection, home, manifest.kind, manifest.id, content)
+        restore(connection, home)
     return len(found), problems
 
 

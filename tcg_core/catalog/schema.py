@@ -206,5 +206,32 @@ _RATINGS = Migration(
     ),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS)
+_PROMOTIONS = Migration(
+    4,
+    "who is champion",
+    (
+        """CREATE TABLE promotions (
+            sequence INTEGER PRIMARY KEY CHECK (sequence > 0),
+            challenger TEXT NOT NULL,
+            incumbent TEXT NOT NULL,
+            tournament TEXT NOT NULL,
+            verdict TEXT NOT NULL CHECK (verdict IN ('promoted', 'rejected', 'inconclusive')),
+            reason TEXT NOT NULL CHECK (length(reason) > 0),
+            at TEXT NOT NULL,
+            UNIQUE (tournament, incumbent),
+            CHECK (challenger <> incumbent)
+        ) STRICT""",
+        """CREATE TRIGGER promotions_keep BEFORE UPDATE ON promotions
+            BEGIN SELECT RAISE(ABORT, 'promotions are append-only'); END""",
+        """CREATE TRIGGER promotions_stay BEFORE DELETE ON promotions
+            BEGIN SELECT RAISE(ABORT, 'promotions are append-only'); END""",
+        # Compare and swap: a decision is about the champion of that moment. `heuristic` reigns before the first promotion.
+        """CREATE TRIGGER promotions_incumbent BEFORE INSERT ON promotions
+            WHEN NEW.incumbent IS NOT coalesce(
+                (SELECT challenger FROM promotions WHERE verdict = 'promoted' ORDER BY sequence DESC LIMIT 1), 'heuristic')
+            BEGIN SELECT RAISE(ABORT, 'the incumbent is not the reigning champion'); END""",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS)
 VERSION = MIGRATIONS[-1].number

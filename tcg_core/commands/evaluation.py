@@ -1,17 +1,21 @@
-"""`tcg play` and `tcg tournament`."""
+"""`tcg play`, `tcg tournament` and `tcg champion`."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from tcg_core.commands.show import show
+from tcg_core.commands.show import ChecksFailed, show, table
 from tcg_core.home import Home
+
+champion_app = typer.Typer(help="Who reigns, by which tournament, and what was decided before.")
+_OPPONENT = "A baseline (`heuristic`, or `heuristic:DECK`), submission id, archive or folder; may be given several times."
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(play)
     app.command()(tournament)
+    app.add_typer(champion_app, name="champion")
 
 
 def play(
@@ -29,15 +33,67 @@ def play(
 
 def tournament(
     submission: Annotated[str, typer.Argument(help="Submission id; the latest whose checks passed if left out.")] = "",
-    opponents: Annotated[list[str] | None, typer.Option("--opponent", help="May be given several times.")] = None,
+    opponents: Annotated[list[str] | None, typer.Option("--opponent", help=_OPPONENT)] = None,
     games: Annotated[int, typer.Option(min=2, help="Games against each opponent; even, so that seats balance.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the schedule.")] = 13,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
+    generation: Annotated[
+        Literal["", "v1", "v2"], typer.Option(help="Engine generation; the first that the submission declares if left out.")
+    ] = "",
+    opponent_deck: Annotated[str, typer.Option(help="Deck of baselines without one of their own.")] = "sample",
+    nonce: Annotated[str, typer.Option(help="Another one plays a new tournament of equal settings.")] = "1",
+    champion: Annotated[bool, typer.Option(help="The reigning champion plays too, named or not.")] = True,
 ) -> None:
     """Plays a seat-balanced tournament and writes its report; started again after a kill it goes on."""
     from tcg_core.arena.tournament import tournament as run
+    from tcg_core.catalog.promotions import challenged
     from tcg_core.catalog.registry import latest_passed
 
     home = Home.resolve().prepare()
     chosen = submission or latest_passed(home, "submission")
-    show(run(home, chosen, opponents=tuple(opponents or ("random", "heuristic")), games=games, seed=seed, workers=workers))
+    panel = tuple(opponents or ("random", "heuristic"))
+    show(
+        run(
+            home,
+            chosen,
+            opponents=challenged(home, chosen, panel) if champion else panel,
+            games=games,
+            seed=seed,
+            workers=workers,
+            generation=generation or None,
+            opponent_deck=opponent_deck,
+            nonce=nonce,
+        )
+    )
+
+
+@champion_app.callback(invoke_without_command=True)
+def champion(context: typer.Context) -> None:
+    """Shows the champion, whether its promotion still stands, and all decisions."""
+    if context.invoked_subcommand:
+        return
+    from tcg_core.arena.champion import champion_checks, decisions_table
+    from tcg_core.catalog.promotions import champion as reigning
+    from tcg_core.catalog.promotions import history
+
+    home = Home.resolve().prepare()
+    print(f"champion: {reigning(home)}")
+    checks = champion_checks(home)
+    for check in checks:
+        print(f"  {'pass' if check.passed else 'FAIL' if check.blocks else 'warn'} {check.name}: {check.message}")
+    table("decisions", *decisions_table(history(home)))
+    failed = [check for check in checks if check.blocks]
+    if failed:
+        raise ChecksFailed(f"champion: check {failed[0].name} failed: {failed[0].message}")
+
+
+@champion_app.command()
+def decide(
+    tournament: Annotated[str, typer.Argument(help="Tournament id; the latest whose checks passed if left out.")] = "",
+) -> None:
+    """Decides by a finished tournament whether its candidate becomes champion, and says why."""
+    from tcg_core.arena.champion import crown
+    from tcg_core.catalog.registry import latest_passed
+
+    home = Home.resolve().prepare()
+    show(crown(home, tournament or latest_passed(home, "tournament")))

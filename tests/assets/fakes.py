@@ -70,6 +70,7 @@ class Stages:
         self._stage("tcg_core.convert.artifact", "convert", "torch_artifact", "torch_artifact", "artifacts")
         self._stage("tcg_core.submission.pack", "pack", "submission", "submission", "submissions")
         self._stage("tcg_core.arena.tournament", "tournament", "tournament", "tournament", "tournaments")
+        self._stage("tcg_core.arena.champion", "crown", "champion", "champion", "promotions")
 
     def install(self, module: str, **members: Any) -> None:
         """Puts a module in the place of a real one."""

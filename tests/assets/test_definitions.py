@@ -26,6 +26,7 @@ GRAPH: dict[str, tuple[str, set[str], set[str], set[str]]] = {
     "torch_artifact": ("release", {"pytorch"}, {"mlx_checkpoint"}, {"trainer"}),
     "submission": ("release", {"python", "pytorch"}, {"torch_artifact"}, {"trainer"}),
     "tournament": ("evaluation", {"python"}, {"submission"}, {"trainer"}),
+    "champion": ("evaluation", {"sqlite"}, {"tournament"}, {"trainer"}),
 }
 
 

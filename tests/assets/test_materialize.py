@@ -15,7 +15,7 @@ from tests.assets.conftest import Run, failure_of, materialized
 from tests.assets.fakes import PNG, Stages, fake_built
 
 DAY = "2026-08-01"
-CHAIN = {"ratings", "card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament"}
+CHAIN = {"ratings", "card_features", "work_plan", "mlx_checkpoint", "torch_artifact", "submission", "tournament", "champion"}
 
 
 def test_a_good_day_is_promoted_with_its_checks_and_metadata(run: Run, stages: Stages) -> None:
@@ -69,7 +69,8 @@ def test_the_chain_hands_over_the_ids_made_in_the_run(run: Run, stages: Stages) 
     assert stages.called("build_plan")[0][1] == "card_features-1"
     assert stages.called("convert") == [("work_plan-1", "best")]
     assert stages.called("pack") == [("torch_artifact-1", "mine")]
-    assert stages.called("tournament")[0][:4] == ("submission-1", ("first",), 10, 13)
+    assert stages.called("tournament")[0][:4] == ("submission-1", ("first", "heuristic"), 10, 13), "the champion plays too"
+    assert stages.called("crown") == [("tournament-1",)]
     assert _metadata(result, "tournament")["submission"].value == "submission-1 (made in this run)"
 
 

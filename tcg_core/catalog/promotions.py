@@ -1,0 +1,120 @@
+"""Who is champion: the append-only record of what tournaments decided, written only against the champion of that moment.
+
+The table is mirrored as ``promotions/NNNNNN.json`` in the data home, from which :func:`restore` fills a new catalog.
+"""
+
+import json
+import sqlite3
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from tcg_core.atomic import write_json
+from tcg_core.catalog.connection import catalog, now, transaction
+from tcg_core.errors import TcgError
+from tcg_core.home import Home
+
+#: The first incumbent: a baseline that every home has.
+BOOTSTRAP = "heuristic"
+PROMOTED: Final = "promoted"
+REJECTED: Final = "rejected"
+INCONCLUSIVE: Final = "inconclusive"
+Verdict = Literal["promoted", "rejected", "inconclusive"]
+_REIGNING = "SELECT challenger FROM promotions WHERE verdict = 'promoted' ORDER BY sequence DESC LIMIT 1"
+
+
+class ChampionMoved(TcgError):
+    """A decision about a champion that reigns no more."""
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """One decision: submission ``challenger`` against ``incumbent`` (a submission or :data:`BOOTSTRAP`) by a tournament."""
+
+    sequence: int
+    challenger: str
+    incumbent: str
+    tournament: str
+    verdict: Verdict
+    reason: str
+    at: str
+
+
+def promotions_root(home: Home) -> Path:
+    """Where the decisions are mirrored."""
+    return home.root / "promotions"
+
+
+def champion(home: Home) -> str:
+    """Id of the submission that was promoted last; :data:`BOOTSTRAP` before the first."""
+    with catalog(home) as connection:
+        return _champion(connection)
+
+
+def challenged(home: Home, candidate: str, opponents: tuple[str, ...]) -> tuple[str, ...]:
+    """``opponents`` with the reigning champion among them, unless the candidate is that champion."""
+    reigning = champion(home)
+    return opponents if reigning == candidate or reigning in opponents else (*opponents, reigning)
+
+
+def history(home: Home) -> tuple[Promotion, ...]:
+    """All decisions, the oldest first."""
+    with catalog(home) as connection:
+        return tuple(_of(row) for row in connection.execute("SELECT * FROM promotions ORDER BY sequence"))
+
+
+def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict: Verdict, reason: str) -> Promotion:
+    """Appends a decision if ``incumbent`` still reigns; a second one of the same tournament and incumbent returns the first.
+
+    Raises :class:`ChampionMoved` if another reigns by now: of two concurrent promotions one wins.
+    """
+    with catalog(home) as connection:
+        with transaction(connection):
+            query = "SELECT * FROM promotions WHERE tournament = ? AND incumbent = ?"
+            found = connection.execute(query, (tournament, incumbent)).fetchone()
+            if found is not None:
+                return _of(found)
+            reigning = _champion(connection)
+            if reigning != incumbent:
+                raise ChampionMoved(f"tournament {tournament}: judged against {incumbent}, but the champion is {reigning} by now")
+            connection.execute(
+                "INSERT INTO promotions (challenger, incumbent, tournament, verdict, reason, at) VALUES (?, ?, ?, ?, ?, ?)",
+                (challenger, incumbent, tournament, verdict, reason, now()),
+            )
+            decided = _of(connection.execute("SELECT * FROM promotions ORDER BY sequence DESC LIMIT 1").fetchone())
+        _mirror(home, connection)
+    return decided
+
+
+def restore(connection: sqlite3.Connection, home: Home) -> int:
+    """Fills an empty table from the mirror; returns how many decisions it read. Raises :class:`TcgError` naming a bad file."""
+    if connection.execute("SELECT 1 FROM promotions").fetchone():
+        return 0
+    found = []
+    for path in sorted(promotions_root(home).glob("[0-9]*.json")):
+        try:
+            found.append(Promotion(**json.loads(path.read_text())))
+        except (OSError, ValueError, TypeError) as error:
+            raise TcgError(f"{path} is no recorded decision: {error}") from None
+    connection.executemany(
+        "INSERT INTO promotions VALUES (:sequence, :challenger, :incumbent, :tournament, :verdict, :reason, :at)",
+        [asdict(item) for item in found],
+    )
+    return len(found)
+
+
+def _champion(connection: sqlite3.Connection) -> str:
+    row = connection.execute(_REIGNING).fetchone()
+    return BOOTSTRAP if row is None else str(row["challenger"])
+
+
+def _mirror(home: Home, connection: sqlite3.Connection) -> None:
+    """Writes what is not on disk yet, decisions of a process killed before this point among them."""
+    for row in connection.execute("SELECT * FROM promotions ORDER BY sequence"):
+        path = promotions_root(home) / f"{row['sequence']:06d}.json"
+        if not path.is_file():
+            write_json(path, asdict(_of(row)))
+
+
+def _of(row: sqlite3.Row) -> Promotion:
+    return Promotion(**dict(row))
