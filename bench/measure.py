@@ -31,7 +31,7 @@ class Cost:
 
 def run(*command: str | Path) -> Cost:
     """Runs ``python command...`` in the repository's root with one thread a library; its last line must be a JSON object."""
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_NUM_THREADS"), "1")
     before, started, peak = _children_cpu(), time.perf_counter(), 0
     process = subprocess.Popen(
         [sys.executable, *map(str, command)],

@@ -130,7 +130,9 @@ def _game_rows(episode: AnyEpisode, game: AnyGame) -> list[dict[str, Any]]:
 
 def _moment(decision: AnyDecision) -> Moment:
     state = decision.observation.current
-    first, second = (prizes_left(state.turn, len(player.prize)) for player in state.players)
+    looked_at = [0, 0]
+    looked_at[decision.side] = len(state.looking or ())
+    first, second = (prizes_left(state.turn, len(p.prize), cards) for p, cards in zip(state.players, looked_at, strict=True))
     return Moment(decision.side, state.turn, (first, second))
 
 

@@ -186,7 +186,8 @@ def global_values(state: State, select: Select, side: int, picked: int) -> list[
     return [
         turn, state.turn_action_count, 0 if first not in (0, 1) else 1 if first == side else -1, int(mine),
         int(state.supporter_played), int(state.stadium_played), int(state.energy_attached), int(state.retreated),
-        own.deck_count, other.deck_count, prizes_left(turn, len(own.prize)), prizes_left(turn, len(other.prize)),
+        own.deck_count, other.deck_count,
+        prizes_left(turn, len(own.prize), len(state.looking or ())), prizes_left(turn, len(other.prize)),
         own.hand_count, other.hand_count, len(own.bench), len(other.bench), own.bench_max, other.bench_max,
         int(own.poisoned), int(own.burned), int(own.asleep), int(own.paralyzed), int(own.confused),
         int(other.poisoned), int(other.burned), int(other.asleep), int(other.paralyzed), int(other.confused),

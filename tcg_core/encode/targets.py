@@ -10,9 +10,13 @@ from typing import NamedTuple
 PRIZES = 6
 
 
-def prizes_left(turn: int, laid: int) -> int:
-    """Prizes a seat has still to take: its pile, which is laid out only at the end of set-up (turn 0)."""
-    return PRIZES if turn == 0 and laid == 0 else laid
+def prizes_left(turn: int, laid: int, looked_at: int = 0) -> int:
+    """Prizes a seat has still to take: its pile, which is laid out only at the end of set-up (turn 0).
+
+    looked_at: cards the seat looks at. An effect that exchanges the pile (Redeemable Ticket) leaves it empty while the
+    seat orders the cards that come in its place; a pile that is empty otherwise ends the game or is about to.
+    """
+    return laid or (PRIZES if turn == 0 else looked_at)
 
 
 #: Prizes left of seat 0 and of seat 1.

@@ -52,6 +52,27 @@ def test_prizes_are_six_until_they_are_laid_out() -> None:
     assert [prizes_left(0, 0), prizes_left(0, 6), prizes_left(3, 0)] == [6, 6, 0]
 
 
+def test_a_pile_that_is_being_exchanged_is_not_taken() -> None:
+    """Redeemable Ticket: the prizes went under the deck, as many new ones are being ordered. Nobody has taken them."""
+    assert [prizes_left(3, 0, 5), prizes_left(3, 4, 5)] == [5, 4]
+    item = replay(85000011)
+    document = item.document()
+    steps = document["steps"]
+    step, side = next(
+        (t, side)
+        for t, entries in enumerate(steps)
+        for side, entry in enumerate(entries)
+        if entry["status"] == "ACTIVE" and t > len(steps) // 2 and not entry["observation"]["current"]["looking"]
+    )
+    state = steps[step][side]["observation"]["current"]
+    pile = state["players"][side]["prize"]
+    state["players"][side]["prize"], state["looking"] = [], [None] * len(pile)
+    plain = encode_episode(item.episode(), item.day)
+    exchanging = encode_episode(parse_episode(dumps(document), item.name), item.day)
+    for name in ("aux_valid", "aux_ko", "aux_prize_delta", "aux_terminal", "aux_return", "globals"):
+        assert (plain[name] == exchanging[name]).all(), name
+
+
 def test_hand_worked_replay() -> None:
     """Episode 93000011, game 0, worked by hand from its prize counts: seat 0 takes a prize in turns 3, 5 and 7, each by the
     attack that ends the turn, and wins; seat 1 takes none. Seat 1 promotes inside turns 3 and 5, after the prize."""
