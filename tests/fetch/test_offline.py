@@ -45,7 +45,7 @@ def no_network(monkeypatch):
         socket.create_connection(("127.0.0.1", 9))
 
 
-def test_a_day_is_taken_built_rebuilt_verified_and_planned_without_a_socket(home, no_network):
+def test_field_case_a_day_is_taken_built_rebuilt_verified_and_planned_without_a_socket(home, no_network):
     add_archive(home, GOLDEN / f"{V1}.zip")
     take_archive(home, V1)
     assert build_day(home, V1).passed
