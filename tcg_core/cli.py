@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, sql, training, ui
+from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, ship, sql, training, ui
 from tcg_core.errors import TcgError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.add_typer(cards.app, name="cards")
 training.register(app)
 explain.register(app)
 release.register(app)
+ship.register(app)
 evaluation.register(app)
 
 REFUSED = 2
