@@ -15,6 +15,7 @@ from tcg_assets.instance import open_instance
 from tcg_assets.jobs import CHAIN_ASSETS
 from tcg_assets.launch import run_chain, run_day
 from tcg_assets.mirror import mirror_days
+from tcg_assets.sync import sync
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.home import VARIABLE, Home
@@ -112,6 +113,19 @@ def test_the_chain_ends_in_a_tournament_and_is_reused_as_it_is(home: Home, insta
     assert all(values["reused"] for values in again.made.values())
     assert all(values["id"] == made[asset]["id"] for asset, values in again.made.items())
     assert _stale(instance) == {}, "the same inputs, configuration and code are not stale in the UI"
+
+
+def test_a_new_dagster_home_is_filled_from_disk_and_nothing_is_stale_in_it(
+    home: Home, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as fresh:
+        told = sync(fresh, home)
+        assert told.partitions == (DAY, BROKEN, CHANGED)
+        assert told.absent == ()
+        keys = [dg.AssetKey("parquet_day"), dg.AssetKey("staged_day")]
+        promoted, staged = (set(fresh.get_materialized_partitions(key)) for key in keys)
+        assert (promoted, staged) == ({DAY, CHANGED}, {DAY, BROKEN, CHANGED})
+        assert _stale(fresh) == {}
 
 
 def test_a_new_dagster_home_knows_the_days_of_the_catalog(home: Home, instance: dg.DagsterInstance) -> None:

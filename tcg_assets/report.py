@@ -1,0 +1,116 @@
+"""Tells Dagster of an artifact that was made without it: one materialization and its checks, outside any run."""
+
+from pathlib import Path
+
+import dagster as dg
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
+from dagster._core.definitions.data_version import (
+    CODE_VERSION_TAG,
+    DATA_VERSION_IS_USER_PROVIDED_TAG,
+    DATA_VERSION_TAG,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
+from dagster._core.events import DagsterEventType
+
+from tcg_assets.checks import DECLARED
+from tcg_assets.code import code_version
+from tcg_assets.metadata import describe, fact_value, manifest_of
+from tcg_core.atomic import sha256_bytes
+from tcg_core.built import Built
+from tcg_core.catalog.registry import Registered
+from tcg_core.home import Home
+from tcg_core.provenance import Manifest
+
+#: asset -> its Parquet table below the artifact's directory, None without one.
+TABLES: dict[str, str | None] = {
+    "day_archive": None,
+    "day_catalog": None,
+    "staged_day": "rows.parquet",
+    "parquet_day": "rows.parquet",
+    "field_drift": None,
+    "ratings": "ratings.parquet",
+    "card_features": None,
+    "work_plan": "chunks.parquet",
+    "mlx_checkpoint": None,
+    "torch_artifact": None,
+    "submission": None,
+    "tournament": "games.parquet",
+    "champion": None,
+}
+#: Registry kind of an input, where it is not the asset's name.
+_INPUT_KINDS = {"mlx_checkpoint": "checkpoint"}
+
+
+def report(
+    instance: dg.DagsterInstance, home: Home, asset: str, row: Registered, version: str, partition: str | None = None
+) -> int:
+    """Reports one artifact as the present materialization of ``asset``; returns how many check results came with it."""
+    from tcg_core.catalog.registry import checks_of
+
+    declared = DECLARED[asset]
+    checks = tuple(c for c in checks_of(home, row.kind, row.id) if c.name in declared.error or c.name in declared.warn)
+    built = Built(row.kind, row.id, row.path, True, checks, row.facts, _plots(row))
+    manifest = manifest_of(built)
+    metadata = describe(built, 0.0, partitioned=partition is not None, table=TABLES[asset])
+    # It was not timed here, and how it came about is told instead.
+    metadata = {name: value for name, value in metadata.items() if name not in ("seconds", "reused")}
+    metadata["reported"] = dg.MetadataValue.text("by `tcg sync`, from the registry and the manifest on disk")
+    key = dg.AssetKey(asset)
+    tags = _tags(instance, asset, version, manifest, partition)
+    instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, partition=partition, tags=tags))
+    [latest] = instance.fetch_materializations(key, limit=1).records
+    target = AssetCheckEvaluationTargetMaterializationData(
+        storage_id=latest.storage_id, run_id=latest.run_id, timestamp=latest.timestamp
+    )
+    for check in checks:
+        evaluation = dg.AssetCheckEvaluation(
+            asset_key=key,
+            check_name=check.name,
+            passed=check.passed,
+            metadata={name: fact_value(value) for name, value in check.facts.items()},
+            target_materialization_data=target,
+            severity=dg.AssetCheckSeverity[check.severity],
+            description=check.message,
+            blocking=check.severity == "ERROR",
+        )
+        instance.report_runless_asset_event(evaluation)
+    return len(checks)
+
+
+def _plots(row: Registered) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(row.path.glob("*.png"))} if row.path.is_dir() else {}
+
+
+def _tags(
+    instance: dg.DagsterInstance, asset: str, version: str, manifest: Manifest | None, partition: str | None
+) -> dict[str, str]:
+    """The tags that a step would have written: versions of code, data and inputs, so that staleness is judged as after a run."""
+    from tcg_assets.definitions import defs
+
+    tags = {
+        CODE_VERSION_TAG: manifest.code if manifest is not None else code_version(asset),
+        DATA_VERSION_TAG: version,
+        DATA_VERSION_IS_USER_PROVIDED_TAG: "true",
+    }
+    graph = defs.resolve_asset_graph()
+    recorded = {} if manifest is None or partition is not None else {item.kind: item.sha256 for item in manifest.inputs}
+    for parent in graph.get(dg.AssetKey(asset)).parent_keys:
+        name, by_day = parent.to_user_string(), graph.get(parent).partitions_def is not None
+        record = instance.get_latest_data_version_record(parent, partition_key=partition if by_day else None)
+        if record is None:
+            continue
+        held = record.asset_materialization.tags if record.asset_materialization is not None else None
+        # The manifest knows what went in; a parent with partitions is compared by event, its version is only shown.
+        known = recorded.get(_INPUT_KINDS.get(name, name)) or (held or {}).get(DATA_VERSION_TAG, "")
+        tags[get_input_data_version_tag(parent)] = _over_days(instance, parent, partition) if by_day else known
+        tags[get_input_event_pointer_tag(parent)] = str(record.storage_id)
+    return tags
+
+
+def _over_days(instance: dg.DagsterInstance, parent: dg.AssetKey, partition: str | None) -> str:
+    """The version of a parent with partitions as Dagster forms it: the hash over those of the partitions in question."""
+    held = instance.event_log_storage.get_latest_tags_by_partition(
+        parent, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], [partition] if partition else None
+    )
+    return sha256_bytes("".join(held[day][DATA_VERSION_TAG] for day in sorted(held)).encode())

@@ -1,0 +1,155 @@
+"""`python -m tcg_assets.sync`: fills Dagster's history from the catalog and the manifests on disk.
+
+A new Dagster home, or days that a backfill built without Dagster, thus become visible: partitions, materializations with
+their metadata and versions, check results. What is known already is not told again. Dagster's database is never the
+only copy of anything.
+"""
+
+import argparse
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.events import DagsterEventType
+
+from tcg_assets.checks import DECLARED
+from tcg_assets.instance import open_instance
+from tcg_assets.mirror import mirror_days
+from tcg_assets.report import report
+from tcg_core.catalog.registry import Registered
+from tcg_core.errors import TcgError
+from tcg_core.home import Home, parse_day
+
+#: Assets in the order in which they are made, with the kind under which the registry knows them.
+DAY_KINDS = {
+    "day_archive": "day_archive",
+    "day_catalog": "staged_day",
+    "staged_day": "staged_day",
+    "parquet_day": "parquet_day",
+    "field_drift": "field_drift",
+}
+KINDS = {
+    "ratings": "ratings",
+    "card_features": "card_features",
+    "work_plan": "work_plan",
+    "mlx_checkpoint": "checkpoint",
+    "torch_artifact": "torch_artifact",
+    "submission": "submission",
+    "tournament": "tournament",
+    "champion": "champion",
+}
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What Dagster was told: new partitions, materializations and check results; ``absent`` is registered but not on disk."""
+
+    partitions: tuple[str, ...]
+    materializations: int
+    checks: int
+    absent: tuple[str, ...]
+
+
+def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None = None) -> Synced:
+    """Tells Dagster what it does not know of the home; ``days`` narrows it to those days and leaves the other assets alone."""
+    added = mirror_days(instance, home)
+    artifacts = _artifacts(home)
+    told, checks, absent = 0, 0, []
+    for asset, found in _wanted(home, artifacts, days):
+        known = _known(instance, asset)
+        for partition, row in found:
+            if not row.path.exists():
+                absent.append(f"{row.kind} {row.id}: {row.path}")
+            elif known.get(partition) != _version(row):
+                checks += report(instance, home, asset, row, _version(row), partition)
+                told += 1
+    return Synced(tuple(added), told, checks, tuple(sorted(set(absent))))
+
+
+def _wanted(
+    home: Home, artifacts: dict[str, list[Registered]], days: Collection[str] | None
+) -> Iterator[tuple[str, list[tuple[str | None, Registered]]]]:
+    """Each asset with what it should show, assets in order: the present artifact of each day, the last artifact of the rest."""
+    present = _present(home)
+    for asset, kind in DAY_KINDS.items():
+        chosen: dict[str, Registered] = {}
+        for row in artifacts.get(kind, []):
+            day = _day_of(home, row)
+            if (days is None or day in days) and row.id in present.get((kind, day), {row.id}):
+                chosen[day] = row
+        yield asset, sorted(chosen.items())
+    for asset, kind in () if days is not None else KINDS.items():
+        if asset in DECLARED and artifacts.get(kind):
+            yield asset, [(None, artifacts[kind][-1])]
+
+
+def _artifacts(home: Home) -> dict[str, list[Registered]]:
+    """The registry by kind, last materialized last."""
+    from tcg_core.catalog.registry import rows_of
+
+    found: dict[str, list[Registered]] = {}
+    for row in reversed(rows_of(home)):
+        found.setdefault(row.kind, []).append(row)
+    return found
+
+
+def _present(home: Home) -> dict[tuple[str, str], set[str]]:
+    """(kind, day) -> the id that stands for the day now: its recorded archive, its dataset in use."""
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.days import list_days
+
+    with catalog(home) as connection:
+        archives = dict(connection.execute("SELECT day, archive_sha256 FROM days").fetchall())
+    present = {("day_archive", day): {sha256[:16]} for day, sha256 in archives.items()}
+    for row in list_days(home):
+        if row["dataset"]:
+            present |= {(kind, str(row["day"])): {str(row["dataset"])} for kind in ("staged_day", "parquet_day")}
+    return present
+
+
+def _day_of(home: Home, row: Registered) -> str:
+    return row.path.relative_to(home.root).parts[1]
+
+
+def _version(row: Registered) -> str:
+    """As :func:`tcg_assets.metadata.data_version` tells it: a lone file by its id, a directory by its content."""
+    return row.id if row.path.is_file() else row.content
+
+
+def _known(instance: dg.DagsterInstance, asset: str) -> dict[str | None, str]:
+    """Data version of the latest materialization of each partition (None: of the asset) in Dagster's history."""
+    key, storage = dg.AssetKey(asset), instance.event_log_storage
+    if asset in DAY_KINDS:
+        tags = storage.get_latest_tags_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG])
+        return {partition: held.get(DATA_VERSION_TAG, "") for partition, held in tags.items()}
+    event = instance.get_latest_materialization_event(key)
+    held = event.asset_materialization.tags if event and event.asset_materialization else None
+    return {None: (held or {}).get(DATA_VERSION_TAG, "")}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fills the history of `$TCG_DATA`'s Dagster home; returns 0, or 2 after a refusal of one line."""
+    parser = argparse.ArgumentParser(prog="python -m tcg_assets.sync", description="Fill Dagster's history from disk.")
+    parser.add_argument("--days", nargs="*", help="only these days")
+    options = parser.parse_args(arguments)
+    try:
+        home = Home.resolve().prepare()
+        days = None if options.days is None else [parse_day(day) for day in options.days]
+        with open_instance(home) as instance:
+            found = sync(instance, home, days)
+    except TcgError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in found.absent:
+        print(f"not on disk: {line}")
+    print(
+        f"Dagster now knows {len(found.partitions)} more partitions, {found.materializations} materializations, "
+        f"{found.checks} check results"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
