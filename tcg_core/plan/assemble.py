@@ -27,8 +27,10 @@ class Assembled:
     orders: dict[Side, tuple[Order, ...]]
 
 
-def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
-    """Plans the whole run. Raises :class:`PlanError` for rows or budgets from which no plan follows, an empty side among them."""
+def assemble(rows: IdentityRows, recipe: Recipe, first_epoch: int = 0) -> Assembled:
+    """Plans the whole run, whose first epoch is number ``first_epoch`` over all runs it goes on from: each has another order.
+
+    Raises :class:`PlanError` for rows or budgets from which no plan follows, an empty side among them."""
     work = recipe.work
     for name in ("tbptt_chunk", "batch_size", "val_batch_size", "accum_steps", "open_row_groups"):
         if getattr(work, name) < 1:
@@ -36,6 +38,8 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
     for name in ("epochs", "latest_every_updates", "checkpoint_every_epochs"):
         if getattr(recipe, name) < 1:
             raise PlanError(f"{name} is {getattr(recipe, name)}, expected at least 1")
+    if recipe.schedule.total_steps < 0:
+        raise PlanError(f"schedule.total_steps is {recipe.schedule.total_steps}, expected 0 (this run's updates) or more")
     if not 0 < recipe.optimizer.lr < float("inf") or not 0 <= recipe.schedule.lr_min_ratio <= 1:
         raise PlanError(
             f"optimizer.lr is {recipe.optimizer.lr} and schedule.lr_min_ratio {recipe.schedule.lr_min_ratio}, "
@@ -57,7 +61,7 @@ def assemble(rows: IdentityRows, recipe: Recipe) -> Assembled:
     orders: dict[Side, tuple[Order, ...]] = {
         "train": tuple(
             _order(lanes, chunks, ~validation, work.batch_size, recipe, np.random.default_rng([recipe.seed, _TRAIN_ORDER, epoch]))
-            for epoch in range(recipe.epochs)
+            for epoch in range(first_epoch, first_epoch + recipe.epochs)
         ),
         "validation": (
             _order(

@@ -13,6 +13,7 @@ from tcg_core.plan.checks import check_plan
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.facts import plot, summarize
 from tcg_core.plan.load import load_plan
+from tcg_core.plan.parent import Parent, find_parent, refuse_short, stored
 from tcg_core.plan.source import Selected, select
 from tcg_core.plan.tables import write_tables
 from tcg_core.provenance import Input, Manifest, artifact_id, code_identity, hash_files, read_manifest, versions, write_manifest
@@ -34,17 +35,21 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
     """
     cards = cards_id or registry.latest_passed(home, CARDS_KIND)
     cards_manifest = read_manifest(registry.require_passed(home, CARDS_KIND, cards))
+    found = find_parent(home, recipe)
     selected = select(home, recipe)
-    inputs = (*(Input("parquet_day", day.dataset_id, day.content) for day in selected.days), cards_manifest.as_input())
+    days = tuple(Input("parquet_day", day.dataset_id, day.content) for day in selected.days)
+    inputs: tuple[Input, ...] = (*days, cards_manifest.as_input())
     config: dict[str, Any] = {"recipe": to_dict(recipe), "episodes": selected.digest}
     if recipe.selection.top_elo:
         config["ratings"] = [asdict(rating) for rating in selected.ratings]
+    if found:
+        inputs, config["parent"] = (*inputs, found[1]), stored(found[0])
     code = code_identity(*_CODE, libraries=_LIBRARIES)
     identity = artifact_id(KIND, inputs, config, code)
     directory = home.plans / identity
     reused = directory.exists()
     if not reused:
-        _write(directory, identity, recipe, cards, selected, inputs, config, code)
+        _write(directory, identity, recipe, cards, selected, found[0] if found else None, inputs, config, code)
     plan = load_plan(home, identity)
     checks = check_plan(plan, selected.rows)
     registry.register(home, read_manifest(directory), directory)
@@ -58,14 +63,20 @@ def _write(
     recipe: Recipe,
     cards: str,
     selected: Selected,
+    parent: Parent | None,
     inputs: tuple[Input, ...],
     config: dict[str, Any],
     code: str,
 ) -> None:
-    made = assemble(selected.rows, recipe)
+    made = assemble(selected.rows, recipe, parent.first_epoch if parent else 0)
     if made.chunks.decision_rows.max() > 32767:
         raise PlanError(f"a decision has {made.chunks.decision_rows.max()} rows, more than the plan's tables hold (32767)")
     facts = summarize(made, recipe)
+    if parent:
+        refuse_short(recipe, parent, facts["horizon"])
+        facts |= {"resumes": f"{parent.run}/{parent.checkpoint}", "first_epoch": parent.first_epoch}
+    if recipe.phase_id:
+        facts["phase_id"] = recipe.phase_id
     with publishing(directory) as temporary:
         write_tables(temporary, made.lanes, made.chunks, made.orders)
         plot(temporary / PLOT, made, recipe)
@@ -74,6 +85,7 @@ def _write(
             "cards": cards,
             "days": [asdict(day) for day in selected.days],
             "episodes": selected.digest,
+            "parent": stored(parent) if parent else None,
             "facts": facts,
         }
         write_json(temporary / SUMMARY, summary)

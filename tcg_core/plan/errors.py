@@ -5,3 +5,7 @@ from tcg_core.errors import TcgError
 
 class PlanError(TcgError):
     """Rows or a budget from which no work plan follows; the message names lane, day or setting, and the remedy."""
+
+
+class ResumeRefused(TcgError):
+    """A checkpoint that the new run cannot go on from; the message names what differs."""

@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from tcg_core.errors import IntegrityError, UnknownId
 from tcg_core.home import Home
+from tcg_core.plan.parent import Parent
 from tcg_core.plan.plan import Plan
 from tcg_core.plan.rows import PlanDay
 from tcg_core.plan.tables import read_tables
@@ -38,4 +39,5 @@ def load_plan(home: Home, plan_id: str) -> Plan:
         orders=orders,
         cards_id=summary["cards"],
         summary=summary,
+        parent=Parent(**summary["parent"]) if summary["parent"] else None,
     )

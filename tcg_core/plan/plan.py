@@ -10,6 +10,7 @@ import numpy as np
 from tcg_core.plan.chunks import Chunks
 from tcg_core.plan.lanes import Lanes
 from tcg_core.plan.pack import Order
+from tcg_core.plan.parent import Parent
 from tcg_core.plan.rows import Array, PlanDay
 from tcg_core.recipe import Recipe
 
@@ -40,7 +41,7 @@ class Microbatch:
 @dataclass(frozen=True)
 class Plan:
     """A stored plan. ``sha256`` is the content hash of its manifest; orders[side][epoch] are the epochs' microbatches
-    (validation has one order, used after every epoch)."""
+    (validation has one order, used after every epoch); parent: the checkpoint the run goes on from, if it does."""
 
     id: str
     sha256: str
@@ -51,6 +52,7 @@ class Plan:
     orders: Mapping[Side, tuple[Order, ...]]
     cards_id: str
     summary: dict[str, Any]
+    parent: Parent | None = None
 
     @property
     def stateless(self) -> bool:
@@ -78,7 +80,7 @@ class Plan:
 
     @property
     def horizon(self) -> int:
-        """Optimizer updates of the run, the horizon of the schedule."""
+        """Optimizer updates of the run; the horizon of its schedule unless the recipe or a resumed schedule names another."""
         return sum(self.updates(epoch) for epoch in range(self.recipe.epochs))
 
     def microbatch(self, epoch: int, index: int, side: Side = "train") -> Microbatch:

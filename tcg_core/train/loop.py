@@ -73,10 +73,11 @@ def _train_epoch(session: Session, board: Board, report: Report, latest_every: i
             window = [plan.microbatch(epoch, i) for i in range(progress.microbatch, min(progress.microbatch + accum, count))]
             normalizer = Normalizer(sum(m.n_rows for m in window), sum(m.n_valid for m in window))
             began = time.monotonic()
-            rate = session.horizon.rate(progress.updates + 1)
+            base, following = session.base, progress.updates + 1
+            rate = session.horizon.rate(base.scheduler + following)
             taken = itertools.islice(stream, len(window))
-            done = session.stepper.apply(taken, normalizer, session.memories, rate, progress.updates + 1)
-            progress.updates += 1
+            done = session.stepper.apply(taken, normalizer, session.memories, rate, base.optimizer + following)
+            progress.updates = following
             progress.microbatch += len(window)
             counts = progress.processed[epoch]
             progress.processed[epoch] = [counts[0] + len(window), counts[1] + 1, counts[2] + done.rows]
@@ -134,9 +135,10 @@ def _close_epoch(session: Session, board: Board, report: Report) -> None:
     progress.finished = progress.epoch == epochs
     if progress.finished or progress.epoch % plan.recipe.checkpoint_every_epochs == 0:
         names.append(pointers.epoch_pointer(epoch))
-    _show_epoch(board, entry, progress.epoch)
+    _show_epoch(board, entry, progress.epoch, session.base.gstep)
     if progress.finished and progress.best is not None:
-        board.scalars({"summary/best_val_acc": progress.best["acc"], "summary/final_gstep": progress.updates}, progress.updates)
+        gstep = session.base.gstep + progress.updates
+        board.scalars({"summary/best_val_acc": progress.best["acc"], "summary/final_gstep": gstep}, progress.updates)
     board.flush()
     with phase(f"checkpoint {epoch + 1}/{epochs}", 1, "directory") as advance:
         session.save(tuple(names))
@@ -173,7 +175,7 @@ def _show_update(
             "train/grad_norm": done.clipped,
             "train/grad_norm_preclip": done.norm,
             "train/lr": rate,
-            "train/scheduler_phase_step": updates,
+            "train/scheduler_phase_step": session.base.scheduler + updates,
             "train/step_time_ms": 1000 * seconds,
             "train/examples_per_step": done.rows,
             "sys/mlx_peak_memory_gib": mx.get_peak_memory() / 2**30,
@@ -217,12 +219,12 @@ def _cache(side: str, cache: RowGroupCache) -> dict[str, float]:
     return {f"cache_{side}/{name}": float(value) for name, value in values.items()}
 
 
-def _show_epoch(board: Board, entry: dict[str, Any], epochs_done: int) -> None:
+def _show_epoch(board: Board, entry: dict[str, Any], epochs_done: int, gstep_before: int) -> None:
     metrics = entry["validation"]
     values = {
         "train/running_loss": entry["train_loss"],
         "train/running_aux_loss": entry["train_aux_loss"],
-        "train/gstep": entry["updates"],
+        "train/gstep": gstep_before + entry["updates"],
         "val/loss": metrics["ce"],
         "val/epoch_time_s": entry["train_seconds"] + entry["validation_seconds"],
         "val/acc_unforced": metrics["unforced"]["acc"],

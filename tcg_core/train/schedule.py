@@ -35,4 +35,5 @@ class Horizon:
 
     def contract(self) -> dict[str, Any]:
         """What a recovery must find unchanged."""
-        return asdict(self.schedule) | {"base_lr": self.base, "total_steps": self.total, "warmup_clamped": self.warmup}
+        held = {name: value for name, value in asdict(self.schedule).items() if name != "total_steps"}
+        return held | {"base_lr": self.base, "total_steps": self.total, "warmup_clamped": self.warmup}

@@ -1,25 +1,30 @@
 """A training run in memory: network, moments, cursor; made afresh or recovered, and saved."""
 
 import logging
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
+from tcg_core.errors import IntegrityError
 from tcg_core.home import Home
 from tcg_core.model import bootstrap
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
-from tcg_core.model.mlx_net import build, restore, weights_of
+from tcg_core.model.mlx_net import PolicyNet, build, restore, weights_of
+from tcg_core.model.names import Group
 from tcg_core.plan.plan import Plan
-from tcg_core.provenance import Input, code_identity, versions
+from tcg_core.provenance import Input, code_identity, read_manifest, versions
 from tcg_core.train import optimizer, pointers
+from tcg_core.train.base import Base, horizon_of
 from tcg_core.train.baseline import RankCounts, count_ranks
 from tcg_core.train.checkpoint import Payload, read_step, step_name, write_step
-from tcg_core.train.contract import describe, refuse_other
+from tcg_core.train.contract import describe, refuse_other, refuse_parent
 from tcg_core.train.data import Source, open_days, open_source
+from tcg_core.train.optimizer import Leaves
 from tcg_core.train.prepare import Prepared, prepare
 from tcg_core.train.schedule import Horizon
 from tcg_core.train.shapes import Cost, cpu_cost, gpu_cost
@@ -38,7 +43,8 @@ TRAIN_CACHE_BYTES, VALIDATION_CACHE_BYTES = 2 << 30, 1 << 30
 
 @dataclass
 class Session:
-    """Everything a run needs while it goes. ``memories``: lane -> memory between microbatches of the present epoch."""
+    """Everything a run needs while it goes. ``memories``: lane -> memory between microbatches of the present epoch; ``base``:
+    where its counts begin."""
 
     home: Home
     plan: Plan
@@ -52,6 +58,7 @@ class Session:
     train: Source
     validation: Source
     cost: Cost
+    base: Base = field(default_factory=Base)
 
     @property
     def directory(self) -> Any:
@@ -77,15 +84,17 @@ class Session:
         parameters = flat(self.stepper.net.parameters())
         check_finite(parameters, "parameter")
         check_finite(self.stepper.state, "moment")
-        progress = self.progress
+        progress, base = self.progress, self.base
+        last = progress.updates + base.scheduler
         state = self.contract | {
             "progress": progress.to_dict(),
             "rank_counts": self.ranks.to_dict(),
             "pointers": list(names),
-            "epoch": progress.epoch,
-            "gstep": progress.updates,
-            "optimizer_phase_step": progress.updates,
-            "scheduler_phase_step": progress.updates,
+            "epoch": base.epoch + progress.epoch - (0 if progress.microbatch else 1),
+            "gstep": base.gstep + progress.updates,
+            "optimizer_phase_step": base.optimizer + progress.updates,
+            "scheduler_phase_step": last,
+            "scheduler_state": {"phase_step": last, "rate": self.horizon.rate(last) if last else None},
             "val_acc": progress.history[-1]["validation"]["acc"] if progress.history else None,
             "best_val_acc": progress.best["acc"] if progress.best else None,
         }
@@ -110,13 +119,14 @@ class Session:
 
 
 def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_inexact: bool) -> Session:
-    """A run as it stands: from its ``latest`` checkpoint if there is one, else fresh from the seed.
+    """A run as it stands: from its ``latest`` checkpoint if there is one, else from its parent, else fresh from the seed.
 
-    Raises :class:`RecoverRefused` naming what differs, :class:`IntegrityError` for a damaged checkpoint or day.
+    Raises :class:`RecoverRefused`, :class:`ResumeRefused` naming what differs, :class:`IntegrityError` for a damaged checkpoint
+    or day.
     """
     resolved = bootstrap.resolve_device(device)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
-    horizon = Horizon(plan.recipe.schedule, plan.recipe.optimizer.lr, plan.horizon)
+    horizon = horizon_of(plan)
     contract = describe(plan, architecture, cards, horizon, bootstrap.facts())
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
@@ -125,15 +135,13 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     latest = pointers.follow(directory, pointers.LATEST)
     memories: dict[int, Array] = {}
     if latest is None:
-        net = build(architecture, plan.recipe.seed)
-        state = optimizer.initial_state(flat(net.parameters()), routes)
+        net, state = _start(home, plan, architecture, routes, contract)
         progress, ranks = Progress(), count_ranks(plan, readers)
     else:
         payload = read_step(latest)
         refuse_other(payload.state, contract, allow_inexact)
         net = restore(architecture, payload.weights, str(latest))
-        state = {name: mx.array(value) for name, value in payload.optimizer.items()}
-        optimizer.check_state(state, flat(net.parameters()), routes, str(latest))
+        state = _moments(payload, net, routes, str(latest))
         progress, memories = Progress.from_dict(payload.state["progress"]), payload.memories
         ranks = RankCounts.from_dict(payload.state["rank_counts"])
         LOG.info(
@@ -159,7 +167,33 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
         train=open_source(plan, readers, TRAIN_CACHE_BYTES),
         validation=open_source(plan, readers, VALIDATION_CACHE_BYTES),
         cost=cpu_cost(fixed) if resolved == "cpu" else gpu_cost(fixed),
+        base=Base.of(plan),
     )
     if latest is not None:
         session.point(tuple(payload.state["pointers"]))
     return session
+
+
+def _start(
+    home: Home, plan: Plan, architecture: Architecture, routes: Mapping[str, Group], contract: dict[str, Any]
+) -> tuple[PolicyNet, Leaves]:
+    """Weights and moments of a run's first update: the parent's, or fresh from the seed."""
+    if plan.parent is None:
+        net = build(architecture, plan.recipe.seed)
+        return net, optimizer.initial_state(flat(net.parameters()), routes)
+    step = home.checkpoints / plan.parent.run / plan.parent.step
+    if not step.is_dir() or read_manifest(step).content != plan.parent.sha256:
+        raise IntegrityError(f"plan {plan.id} goes on from {step}, which is missing or not as it was when the plan was made")
+    payload = read_step(step)
+    refuse_parent(payload.state, contract, f"{plan.parent.run}/{plan.parent.checkpoint}")
+    net = restore(architecture, payload.weights, str(step))
+    LOG.info("run %s: goes on from %s at epoch %d", plan.id, step, plan.parent.first_epoch)
+    if plan.recipe.resume.optimizer_state == "resume":
+        return net, _moments(payload, net, routes, str(step))
+    return net, optimizer.initial_state(flat(net.parameters()), routes)
+
+
+def _moments(payload: Payload, net: PolicyNet, routes: Mapping[str, Group], source: str) -> Leaves:
+    state = {name: mx.array(value) for name, value in payload.optimizer.items()}
+    optimizer.check_state(state, flat(net.parameters()), routes, source)
+    return state

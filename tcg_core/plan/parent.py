@@ -1,0 +1,128 @@
+"""The checkpoint of a finished run that a plan goes on from: found, bound by its hash, and refused where the two do not fit."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tcg_core.catalog import registry
+from tcg_core.errors import IntegrityError
+from tcg_core.home import Home
+from tcg_core.plan.errors import ResumeRefused
+from tcg_core.provenance import MANIFEST, Input, read_manifest
+from tcg_core.recipe import Recipe
+from tcg_core.settings import to_dict
+
+KIND = "checkpoint"
+#: Of the optimizer's settings those a phase may change: the rate belongs to the schedule, the clip leaves no trace.
+_FREE = ("lr", "max_grad_norm")
+_OF_SCHEDULE = ("work.accum_steps", "optimizer.lr", "schedule", "schedule.total_steps")
+_COUNTS = ("epoch", "gstep", "optimizer_phase_step", "scheduler_phase_step", "scheduler_total_steps")
+
+
+@dataclass(frozen=True)
+class Parent:
+    """What the new run takes over. step, sha256: directory of the checkpoint below the run and its content hash; epoch: last
+    epoch it holds; gstep: updates of all runs up to it; the phase steps and horizon as it counts them."""
+
+    run: str
+    checkpoint: str
+    step: str
+    sha256: str
+    phase_id: str
+    epoch: int
+    gstep: int
+    optimizer_phase_step: int
+    scheduler_phase_step: int
+    scheduler_total_steps: int
+
+    @property
+    def first_epoch(self) -> int:
+        """Number of the new run's first epoch, counted over all runs."""
+        return self.epoch + 1
+
+
+def find_parent(home: Home, recipe: Recipe) -> tuple[Parent, Input] | None:
+    """The recipe's parent and the run as an input; None if nothing is resumed.
+
+    Raises :class:`UnknownId` and :class:`ChecksNotPassed` for a run that is not there or did not pass,
+    :class:`IntegrityError` for a damaged one, :class:`ResumeRefused` naming what does not fit.
+    """
+    wanted = recipe.resume
+    if not wanted.run:
+        return None
+    run = registry.require_passed(home, KIND, wanted.run)
+    if not (run / MANIFEST).is_file():
+        raise ResumeRefused(f"run {wanted.run} is not finished: finish it first, or reset by starting another run")
+    pointer = run / f"{wanted.checkpoint}.json"
+    if not pointer.is_file():
+        known = sorted(file.stem for file in run.glob("*.json") if file.stem in ("latest", "best") or file.stem[:6] == "epoch_")
+        raise ResumeRefused(f"run {wanted.run} has no checkpoint {wanted.checkpoint}, it has {', '.join(known)}")
+    values = json.loads(pointer.read_text())
+    step = run / str(values["path"])
+    found = read_manifest(step).content
+    if found != values["sha256"]:
+        raise IntegrityError(f"{pointer} points to {step.name} with content {values['sha256'][:12]}, found {found[:12]}")
+    state = json.loads((step / "state.json").read_text())
+    refuse_unfit(recipe, state, f"{wanted.run}/{wanted.checkpoint}")
+    counts = {name: int(state[name]) for name in _COUNTS}
+    parent = Parent(wanted.run, wanted.checkpoint, step.name, found, state["phase_id"] or "", **counts)
+    return parent, read_manifest(run).as_input()
+
+
+def refuse_unfit(recipe: Recipe, state: dict[str, Any], source: str) -> None:
+    """Raises :class:`ResumeRefused` naming the first thing in which ``recipe`` and the state of ``source`` must be equal and are
+    not."""
+    if state["progress"]["microbatch"]:
+        raise ResumeRefused(f"{source} was written in the middle of epoch {state['epoch']}: resume from the end of an epoch")
+    old, new = state["run_config"], to_dict(recipe)
+    pairs: list[tuple[str, Any, Any]] = [
+        ("split.split_seed", state["split_seed"], recipe.split.split_seed),
+        ("model", old["model"], new["model"]),
+        ("aux heads", _heads(old["aux"]), _heads(new["aux"])),
+        ("optimizer", _bound(old["optimizer"]), _bound(new["optimizer"])),
+    ]
+    if recipe.resume.scheduler_state == "resume":
+        total = state["scheduler_total_steps"]
+        pairs += [
+            ("work.accum_steps", state["accum_steps"], recipe.work.accum_steps),
+            ("optimizer.lr", old["optimizer"]["lr"], recipe.optimizer.lr),
+            ("schedule", old["schedule"] | {"total_steps": 0}, new["schedule"] | {"total_steps": 0}),
+            ("schedule.total_steps", total, recipe.schedule.total_steps or total),
+        ]
+    for name, before, after in pairs:
+        if before != after:
+            where, before, after = first_difference(name, before, after)
+            hint = "; reset the schedule to change it" if name in _OF_SCHEDULE else ""
+            raise ResumeRefused(f"{source} cannot be resumed: {where} is {after}, it has {before}{hint}")
+
+
+def refuse_short(recipe: Recipe, parent: Parent, updates: int) -> None:
+    """Raises :class:`ResumeRefused` if a resumed schedule has fewer steps left than the new run's ``updates``."""
+    left = parent.scheduler_total_steps - parent.scheduler_phase_step
+    if recipe.resume.scheduler_state == "resume" and updates > left:
+        raise ResumeRefused(
+            f"{parent.run}/{parent.checkpoint} cannot be resumed: this run makes {updates} updates, its schedule has {left} of "
+            f"{parent.scheduler_total_steps} left; reset the schedule, or train fewer epochs"
+        )
+
+
+def first_difference(where: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    """The innermost key, of nested dictionaries, in which two values differ, and both values there."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(set(old) | set(new)):
+            if old.get(key) != new.get(key):
+                return first_difference(f"{where}.{key}", old.get(key), new.get(key))
+    return where, old, new
+
+
+def _heads(aux: dict[str, float]) -> list[str]:
+    return sorted(name for name, weight in aux.items() if weight > 0)
+
+
+def _bound(optimizer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in optimizer.items() if name not in _FREE}
+
+
+def stored(parent: Parent) -> dict[str, Any]:
+    """Plain JSON values; ``Parent(**values)`` reads them back."""
+    return asdict(parent)
