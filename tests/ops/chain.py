@@ -34,7 +34,7 @@ def day(home: Home, name: str, archive: str = "zip", episodes: int = 1) -> Manif
     with catalog(home) as connection:
         dataset = next(d for d in datasets_of(connection, name, "validated"))
     target = home.archives / name / f"{dataset.archive_sha256}.zip"
-    write_bytes(target, b"z" * 100)
+    write_bytes(target, f"{name}{archive}".encode())
     return _written(home, rows.parent, "parquet_day", dataset.dataset_id, (), FINE)
 
 

@@ -1,0 +1,85 @@
+"""What of a data home goes into a backup, and which hashes are known before a file is read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcg_core.atomic import TEMP_PREFIX
+from tcg_core.errors import IntegrityError
+from tcg_core.home import Home
+from tcg_core.provenance import MANIFEST, read_manifest
+
+#: Written anew by whoever starts Dagster, with this machine's paths.
+_DAGSTER_CONFIG = "dagster/dagster.yaml"
+_BESIDE_DATABASES = ("-wal", "-shm", "-journal")
+RESTORING = ".restoring.json"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Paths relative to the home, sorted. ``runs``: training runs that have not ended; they change while they are copied."""
+
+    databases: tuple[str, ...]
+    files: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+def list_home(home: Home) -> Listing:
+    """Everything but temporaries, locks, SQLite's side files and Dagster's written configuration."""
+    runs = tuple(sorted(_below(home, run) for run in unfinished_runs(home)))
+    databases, files = [], []
+    for path in walk(home.root):
+        name = _below(home, path)
+        if name.startswith(tuple(f"{run}/" for run in runs)):
+            continue
+        if is_database(path):
+            databases.append(name)
+        elif wanted(name):
+            files.append(name)
+    return Listing(tuple(sorted(databases)), tuple(sorted(files)), runs)
+
+
+def unfinished_runs(home: Home) -> list[Path]:
+    """Directories of training runs without a manifest: running, or killed and to be continued."""
+    if not home.checkpoints.is_dir():
+        return []
+    found = (p for p in home.checkpoints.iterdir() if p.is_dir() and not p.name.startswith(TEMP_PREFIX))
+    return sorted(path for path in found if not (path / MANIFEST).is_file())
+
+
+def walk(root: Path) -> Iterator[Path]:
+    """Files below ``root`` that are no temporaries of a writer."""
+    for path in root.rglob("*"):
+        if path.is_file() and not any(part.startswith(TEMP_PREFIX) for part in path.relative_to(root).parts):
+            yield path
+
+
+def wanted(name: str) -> bool:
+    """False for what must not travel."""
+    last = name.rsplit("/", 1)[-1]
+    return not (name in (_DAGSTER_CONFIG, RESTORING) or last == "lock" or last.endswith((".lock", *_BESIDE_DATABASES)))
+
+
+def is_database(path: Path) -> bool:
+    """SQLite's, by name; the catalog and Dagster's storage have no others."""
+    return path.suffix in (".sqlite", ".db")
+
+
+def known_hashes(root: Path) -> dict[str, str]:
+    """SHA-256 by path relative to ``root``, of all files whose manifest or name tells it."""
+    known: dict[str, str] = {}
+    for file in walk(root):
+        if file.name == MANIFEST:
+            try:
+                manifest = read_manifest(file.parent)
+            except IntegrityError:
+                continue
+            base = file.parent.relative_to(root)
+            known |= {(base / name).as_posix(): sha256 for name, sha256 in manifest.files.items()}
+        elif file.suffix == ".zip" and len(file.stem) == 64 and file.parent.parent.name == "archives":
+            known[file.relative_to(root).as_posix()] = file.stem
+    return known
+
+
+def _below(home: Home, path: Path) -> str:
+    return path.relative_to(home.root).as_posix()
