@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from tcg_core.commands import cards, catalog, days, evaluation, explain, health, release, ship, sql, training, ui
+from tcg_core.commands import cards, catalog, curriculum, days, evaluation, explain, health, nightly, release, ship, sql, training, ui
 from tcg_core.errors import TcgError
 
 app = typer.Typer(
@@ -22,9 +22,12 @@ health.register(app)
 ui.register(app)
 sql.register(app)
 app.add_typer(days.app, name="day")
+backfill.register(app)
+app.add_typer(nightly.app, name="nightly")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(cards.app, name="cards")
 training.register(app)
+curriculum.register(app)
 explain.register(app)
 release.register(app)
 ship.register(app)

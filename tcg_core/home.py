@@ -114,6 +114,16 @@ class Home:
         return self.root / "checkpoints"
 
     @property
+    def curricula(self) -> Path:
+        """Which run each phase of a curriculum is executing: ``curricula/<key of its recipe>.json``."""
+        return self.root / "curricula"
+
+    @property
+    def spill(self) -> Path:
+        """Row groups that a training run put out of memory: ``spill/RUN/``; of no use once it has ended."""
+        return self.root / "spill"
+
+    @property
     def runs(self) -> Path:
         """TensorBoard event files: ``runs/RUN/``."""
         return self.root / "runs"

@@ -15,5 +15,9 @@ class RecoverRefused(TcgError):
     """The checkpoint on disk is of another run than the one asked for; the message names what differs."""
 
 
+class CurriculumStopped(TcgError):
+    """A phase whose plan or run did not pass its checks: the phases after it are not begun."""
+
+
 class Diverged(TcgError):
     """NaN or infinity in a loss, gradient or parameter; the message names the tensor. The last checkpoint stays."""

@@ -1,0 +1,30 @@
+"""`tcg curriculum`: phases of training in order, each going on from the one before."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tcg_core.commands.show import show
+from tcg_core.home import Home
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(curriculum)
+
+
+def curriculum(
+    file: Annotated[
+        Path,
+        typer.Argument(help='JSON: {"base": recipe keys, "phases": [{"phase_id", "selection", "settings": recipe keys}, ...]}.'),
+    ],
+    device: Annotated[str, typer.Option(help="auto, gpu or cpu.")] = "auto",
+    allow_inexact: Annotated[bool, typer.Option(help="Recover under another BLAS, thread count, MLX or device.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Plan every phase anew, over the days there are now.")] = False,
+) -> None:
+    """Trains the phases of FILE in order; what is done is skipped, what was begun goes on."""
+    from tcg_core.train.curriculum import read_curriculum, run_curriculum
+
+    for built in run_curriculum(Home.resolve().prepare(), read_curriculum(file), device, allow_inexact, again):
+        show(built)
