@@ -15,6 +15,7 @@ from typing import Any
 from tcg_assets.instance import open_instance
 from tcg_assets.launch import Launched, run_chain, run_day
 from tcg_assets.reconcile import reconcile
+from tcg_core.doctor import before_work
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.model.config import ModelConfig
@@ -61,6 +62,8 @@ def demo(home: Home) -> bool:
     from tcg_core.replay.record_day import record_day
 
     started = time.monotonic()
+    for finding in before_work():
+        LOG.warning("%s: %s; %s", finding.what, finding.found, finding.remedy)
     with open_instance(home) as instance:
         put_right = reconcile(instance, home)
         for run in put_right.runs:

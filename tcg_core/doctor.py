@@ -34,6 +34,11 @@ def examine(home: Home) -> list[Finding]:
     return [finding for examination in examinations for finding in examination()]
 
 
+def before_work() -> list[Finding]:
+    """What a long command says before it starts: engine and torch findings that are not ok. Imports neither."""
+    return [finding for examination in (_engine, _torch) for finding in examination() if finding.state != "ok"]
+
+
 def _python() -> Iterator[Finding]:
     version = platform.python_version()
     if sys.version_info[:2] == (3, 11):
