@@ -1,14 +1,15 @@
 """A day from archive to promoted, checks included, against the padded-array baseline, in one run.
 
-    python bench/day.py                        records 300 long real games first (about 40 s)
-    python bench/day.py --archive FILE.zip     takes that archive
-    python bench/day.py --archive FILE.zip --only 2     one run of ours with two workers: the full-size day
+    python -m bench.day                        records 300 long real games first (about 40 s)
+    python -m bench.day --archive FILE.zip     takes that archive
+    python -m bench.day --archive FILE.zip --only 2     one run of ours with two workers: the full-size day
 
 Times of a shared machine: CPU seconds of the whole process tree stand beside the wall clock.
 """
 
 import argparse
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -46,7 +47,9 @@ def child(home: Path, workers: int) -> None:
         if not built.passed:
             raise SystemExit(f"{name}: {[check for check in built.checks if not check.passed]}")
     facts = built.facts
-    print(json.dumps({"rows": facts["rows"], "bytes": facts["bytes"], "path": str(built.path), "seconds": seconds}))
+    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = {name: round(used.ru_utime + used.ru_stime, 1) for name, used in (("parent", own), ("workers", ended))}
+    print(json.dumps({"rows": facts["rows"], "bytes": facts["bytes"], "path": str(built.path), "seconds": seconds, "cpu": cpu}))
 
 
 def ours(archive: Path, workers: int, work: Path) -> measure.Cost:
@@ -62,7 +65,7 @@ def report(name: str, cost: measure.Cost, json_bytes: int) -> None:
     print(
         f"{name:20} {rows:8} rows  wall {cost.wall:7.1f} s  cpu {cost.cpu:7.1f} s  {rows / cost.wall:7.0f} rows/s wall "
         f"{rows / cost.cpu:7.0f} rows/s core  {json_bytes / 1e6 / cost.cpu:5.0f} MB/s core  "
-        f"peak {cost.peak_rss / 1e6:6.0f} MB  load {cost.load:.1f}  {cost.result['seconds']}"
+        f"peak {cost.peak_rss / 1e6:6.0f} MB  load {cost.load:.1f}  {cost.result['seconds']} {cost.result.get('cpu', '')}"
     )
 
 
@@ -106,6 +109,7 @@ def main() -> None:
     parser.add_argument("--archive", type=Path)
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--only", type=int, help="ours only, with so many workers")
+    parser.add_argument("--home", type=Path, help="with --only: keep the data home here")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -113,7 +117,7 @@ def main() -> None:
         child(arguments.child, arguments.workers)
         return
     with tempfile.TemporaryDirectory(prefix="tcg_bench_") as place:
-        work = Path(place)
+        work = arguments.home or Path(place)
         archive = arguments.archive or work / "recorded.zip"
         if not arguments.archive:
             record(archive, DAY, arguments.episodes, 2)

@@ -1,6 +1,6 @@
-"""The baseline of bench/day.py: a day through plain ``json`` into padded arrays, one process, in the earlier system's shape.
+"""The baseline of bench.day: a day through plain ``json`` into padded arrays, one process, in the earlier system's shape.
 
-    python bench/peer_padded_day.py ARCHIVE OUT.parquet
+    python -m bench.peer_padded_day ARCHIVE OUT.parquet
 
 337 state tokens, 192 options of 36 attributes, int32 and float32, one fixed-size list a column, zstd level 3. It is written
 straightforwardly and kinder than what it stands for: no beliefs from logs, no meta buckets, no text columns, no look-ahead,

@@ -1,6 +1,6 @@
 """Archives of long real games, as many as asked for: the material of the other benchmarks.
 
-    python bench/recorded.py ARCHIVE --episodes 5000 --processes 2
+    python -m bench.recorded ARCHIVE --episodes 5000 --processes 2
 
 Four of five episodes are random against random and one heuristic against heuristic, each with two random legal decks of its
 own (every tenth with the sample deck), because such games are about as long as Kaggle's: 160 rows and 4.4 MB. What is

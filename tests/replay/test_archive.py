@@ -6,6 +6,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tcg_core.replay import archive as module
 from tcg_core.replay.archive import ArchiveError, open_archive
@@ -13,6 +15,8 @@ from tcg_core.replay.errors import Quarantine
 from tests.golden.replays import ARCHIVES, replay
 
 ROOT = Path(__file__).resolve().parents[2]
+quiet = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+names = st.builds("{}{:0{}d}.json".format, st.sampled_from(["", "day/", "a/b/"]), st.integers(0, 5), st.integers(1, 4))
 
 
 def write(path: Path, members: list[tuple[str, bytes]]) -> Path:
@@ -52,6 +56,48 @@ def test_archives_refused_by_name(tmp_path: Path, members: list[tuple[str, bytes
     with pytest.raises(ArchiveError, match=complaint) as caught:
         open_archive(path)
     assert "2026-01-01.zip" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@quiet
+@given(members=st.lists(names, min_size=1, max_size=6))
+def test_duplicated_members_are_always_refused_and_named(tmp_path: Path, members: list[str]) -> None:
+    """Whether the very same name or another spelling of the same episode id, in whatever folder."""
+    path = write(tmp_path / "2026-01-01.zip", [(name, name.encode()) for name in members])
+    ids = [int(Path(name).stem) for name in members]
+    if len(set(ids)) == len(ids):
+        with open_archive(path) as archive:
+            assert [member.episode_id for member in archive.members] == sorted(ids)
+            assert {archive.read(member) for member in archive.members} == {name.encode() for name in members}
+        return
+    with pytest.raises(ArchiveError, match=r"2026-01-01\.zip: episode \d twice") as caught:
+        open_archive(path)
+    assert any(f"episode {id} twice" in str(caught.value) for id in ids if ids.count(id) > 1)
+
+
+@quiet
+@given(where=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255), cut=st.booleans())
+def test_a_damaged_archive_never_gives_other_bytes(tmp_path: Path, where: float, flip: int, cut: bool) -> None:
+    """One byte changed, or the end cut off: the archive is refused, or each member is refused or read as it was."""
+    content = {f"{number}.json": bytes(range(256)) * number for number in (1, 2, 3)}
+    data = bytearray(write(tmp_path / "day.zip", list(content.items())).read_bytes())
+    place = int(where * len(data))
+    data[place] ^= flip
+    path = tmp_path / "damaged.zip"
+    path.write_bytes(data[:place] if cut else data)
+    try:
+        archive = open_archive(path)
+    except ArchiveError as refusal:
+        assert "damaged.zip" in str(refusal)
+        return
+    with archive:
+        for member in archive.members:
+            try:
+                found = archive.read(member)
+            except Quarantine as refusal:
+                assert refusal.reason in ("unreadable", "oversize")
+            else:
+                assert found in content.values()
 
 
 @pytest.mark.parametrize("data", [b"", b"no zip", b"PK\x03\x04 half a header"])
