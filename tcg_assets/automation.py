@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -13,9 +15,12 @@ from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
 from tcg_core.errors import TcgError
+from tcg_core.home import Home
+from tcg_core.night import Nightly, load_nightly
+from tcg_core.settings import to_dict
 
-NIGHTLY_CRON = "0 3 * * *"
-NIGHTLY_ZONE = "UTC"
+#: Seconds beyond the training budget that conversion, packing and games may take before the run is ended.
+_REST_OF_THE_NIGHT = 4 * 3600
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -62,24 +67,57 @@ def _directory_digest(path: Path) -> str:
         return str(archive.directory_digest)
 
 
+def _when() -> Nightly:
+    """Time and zone of the data home. A file that is none must not take the whole graph away: the tick refuses it."""
+    try:
+        return load_nightly(Home.resolve())
+    except TcgError:
+        return Nightly()
+
+
+_WHEN = _when()
+
+
 @dg.schedule(
     job=nightly,
-    cron_schedule=NIGHTLY_CRON,
-    execution_timezone=NIGHTLY_ZONE,
+    cron_schedule=_WHEN.cron,
+    execution_timezone=_WHEN.zone,
     default_status=dg.DefaultScheduleStatus.STOPPED,
 )
 def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
-    """Starts `nightly` when validated days, code or recipe differ from those of its last success; else says why not."""
+    """Starts `nightly` when validated days, code or recipe differ from those of its last success; else says why not.
+
+    After nights that were missed it starts one run, for the newest. Raises :class:`ConfigError` for a broken nightly.json.
+    """
     running = context.instance.get_runs(dg.RunsFilter(job_name=nightly.name, statuses=_UNFINISHED), limit=1)
     if running:
         return dg.SkipReason(f"run {running[0].run_id[:8]} of {nightly.name} has not ended")
+    configured = load_nightly(workspace.home())
+    night = context.scheduled_execution_time.astimezone(configured.tzinfo).date()
     try:
-        found = news(workspace.home())
+        found = news(workspace.home(), configured.recipe_of(night))
     except TcgError as error:
         return dg.SkipReason(f"nothing to train on: {error}")
     done = dg.RunsFilter(job_name=nightly.name, statuses=[dg.DagsterRunStatus.SUCCESS], tags={DIGEST_TAG: found.digest})
     same = context.instance.get_runs(done, limit=1)
     if same:
         return dg.SkipReason(f"nothing new: {len(found.days)} days, code and recipe are those of run {same[0].run_id[:8]}")
-    night = context.scheduled_execution_time.date().isoformat()
-    return dg.RunRequest(run_key=f"{found.digest}:{night}", tags={DIGEST_TAG: found.digest})
+    tags = {DIGEST_TAG: found.digest}
+    if configured.night_budget_hours:
+        tags["dagster/max_runtime"] = str(int(configured.night_budget_hours * 3600) + _REST_OF_THE_NIGHT)
+    return dg.RunRequest(run_key=f"{found.digest}:{night.isoformat()}", tags=tags, run_config=night_config(configured, night))
+
+
+def night_config(configured: Nightly, night: date) -> dict[str, Any]:
+    """Run configuration of a night, as the launchpad of `nightly` would hold it."""
+    values: dict[str, dict[str, Any]] = {
+        "card_features": {"generations": list(configured.recipe.generations)},
+        "work_plan": {
+            "recipe": to_dict(configured.recipe_of(night)),
+            "night_budget_hours": configured.night_budget_hours,
+            "over_budget": configured.over_budget,
+        },
+        "mlx_checkpoint": {"device": configured.device},
+        "tournament": {"opponents": list(configured.opponents), "games": configured.games},
+    }
+    return {"ops": {name: {"config": config} for name, config in values.items()}}

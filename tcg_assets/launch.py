@@ -8,10 +8,11 @@ from typing import Any
 import dagster as dg
 
 from tcg_assets.assets.wiring import CHAIN_POOL
-from tcg_assets.current import why_current
+from tcg_assets.code import code_version
 from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
+from tcg_core.backfill import why_current
 from tcg_core.errors import TcgError
 from tcg_core.home import Home, parse_day
 from tcg_core.recipe import Recipe
@@ -47,7 +48,7 @@ def run_day(instance: dg.DagsterInstance, home: Home, day: str, *, again: bool =
     """
     parse_day(day)
     instance.add_dynamic_partitions(days.name or "", [day])
-    reason = "" if again else why_current(home, day)
+    reason = "" if again else why_current(home, day, code_version("staged_day"))
     if reason:
         return Launched(ingest_day.name, True, skipped=reason)
     return _launch(instance, ingest_day.name, _config(home, {}), partition_key=day)

@@ -29,14 +29,14 @@ def plain(config: dg.Config) -> dict[str, Any]:
     return config.model_dump()
 
 
-def recipe_of(values: dict[str, Any]) -> Recipe:
-    """The recipe of launchpad values; a selection that chooses nothing means every validated day.
+def recipe_of(values: dict[str, Any], last_n_days: int = 0) -> Recipe:
+    """The recipe of launchpad values; a selection that chooses nothing means the last ``last_n_days``, 0: every validated day.
 
     Raises :class:`tcg_core.errors.ConfigError` naming the key.
     """
     selection = dict(values.get("selection", {}))
     if not any(selection.get(name) for name in ("days", "last_n_days", "all_days")):
-        selection["all_days"] = True
+        selection |= {"last_n_days": last_n_days} if last_n_days else {"all_days": True}
     try:
         return from_dict(Recipe, values | {"selection": selection}, "recipe")
     except ModelError as error:

@@ -5,7 +5,22 @@ import sys
 
 import typer
 
-from tcg_core.commands import cards, catalog, curriculum, days, evaluation, explain, health, nightly, release, ship, sql, training, ui
+from tcg_core.commands import (
+    backfill,
+    cards,
+    catalog,
+    curriculum,
+    days,
+    evaluation,
+    explain,
+    health,
+    nightly,
+    release,
+    ship,
+    sql,
+    training,
+    ui,
+)
 from tcg_core.errors import TcgError
 
 app = typer.Typer(

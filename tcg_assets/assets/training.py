@@ -18,6 +18,7 @@ from tcg_assets.outcome import Ran, materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
 from tcg_assets.typed import RecipeConfig, plain, recipe_of
 from tcg_assets.wire import Refused, ran_of
+from tcg_core.night import NIGHTLY_DAYS, fit
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,6 +28,14 @@ class WorkPlanConfig(dg.Config):
 
     recipe: RecipeConfig = Field(  # type: ignore[valid-type]
         default_factory=RecipeConfig, description="Selection, split, work, model, optimizer, schedule, epochs, seed"
+    )
+    preset: Literal["all", "nightly"] = Field(
+        default="all",
+        description=f"Days of a recipe that selects none: all validated ones, or as every night the last {NIGHTLY_DAYS}",
+    )
+    night_budget_hours: float = Field(default=0.0, ge=0.0, description="Hours that training may take; 0: no limit")
+    over_budget: Literal["cut", "refuse"] = Field(
+        default="cut", description="A plan over the budget is cut by max_rows, or refused"
     )
     cards_id: str = Field(default="", description="card_features to use; empty: of this run, else the latest that passed")
 
@@ -46,10 +55,13 @@ def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspa
 
     home = workspace.home()
     with refusals():
-        recipe = recipe_of(plain(config.recipe))
+        chosen = recipe_of(plain(config.recipe), last_n_days=NIGHTLY_DAYS if config.preset == "nightly" else 0)
+        fitted = fit(home, chosen, config.night_budget_hours, config.over_budget)
         cards = hand_over(context, home, "card_features", "card_features", config.cards_id)
-    ran = run_stage(context, lambda: build_plan(home, recipe, cards.id))
-    return materialized(context, "work_plan", ran, table="chunks.parquet", extra={"card_features": f"{cards.id} ({cards.rule})"})
+    context.log.info(f"night: {fitted.line}")
+    ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards.id))
+    told = {"card_features": f"{cards.id} ({cards.rule})", "night": fitted.line}
+    return materialized(context, "work_plan", ran, table="chunks.parquet", extra=told)
 
 
 @dg.asset(**chain("mlx_checkpoint", "training", ("mlx",), "checkpoints", ("work_plan",)))

@@ -63,7 +63,7 @@ def test_a_name_that_is_no_day_is_refused_before_anything(instance: dg.DagsterIn
 def test_a_current_day_is_skipped_with_its_reason(
     instance: dg.DagsterInstance, home: Home, stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcg_assets.launch.why_current", lambda home, day: "it is current")
+    monkeypatch.setattr("tcg_assets.launch.why_current", lambda home, day, code: "it is current")
     launched = run_day(instance, home, DAY)
     assert (launched.success, launched.skipped, launched.run_id) == (True, "it is current", "")
     assert not stages.calls
@@ -75,9 +75,16 @@ def test_the_chain_carries_recipe_and_tournament(instance: dg.DagsterInstance, h
     launched = run_chain(instance, home, recipe, opponents=("first",), games=4, workers=1)
     assert launched.success, launched.failures
     assert stages.called("build_plan") == [(recipe, "card_features-1")]
-    played = stages.calls[-1]
+    [played] = [call for call in stages.calls if call[0] == "tournament"]
     assert played[1][1:] == ("submission-1",)
-    assert played[2] == {"opponents": ("first",), "games": 4, "seed": 13, "workers": 1, "nonce": "1", "opponent_deck": "sample"}
+    assert played[2] == {
+        "opponents": ("first", "heuristic"),
+        "games": 4,
+        "seed": 13,
+        "workers": 1,
+        "nonce": "1",
+        "opponent_deck": "sample",
+    }
     assert launched.made["mlx_checkpoint"]["device"] == "auto"
     run = instance.get_run_by_id(launched.run_id)
     assert run is not None

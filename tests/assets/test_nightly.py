@@ -1,17 +1,20 @@
 """The nightly schedule: what makes it start, and the reason it gives when it does not."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
-from tcg_assets.automation import nightly_schedule
+from tcg_assets.automation import night_config, nightly_schedule
 from tcg_assets.definitions import defs
 from tcg_assets.news import DIGEST_TAG, News
 from tcg_assets.resources import Workspace
+from tcg_core.errors import ConfigError
 from tcg_core.home import Home
+from tcg_core.night import Nightly, load_nightly, save_nightly
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,7 @@ def instance(stored: dg.DagsterInstance) -> dg.DagsterInstance:
 def digest(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is new, as a list of one digest that tests change."""
     found = ["one"]
-    monkeypatch.setattr("tcg_assets.automation.news", lambda home: News(("2026-08-01", "2026-08-02"), found[0]))
+    monkeypatch.setattr("tcg_assets.automation.news", lambda home, recipe: News(("2026-08-01", "2026-08-02"), found[0]))
     return found
 
 
@@ -76,3 +79,80 @@ def test_it_skips_while_a_run_has_not_ended(instance: dg.DagsterInstance, home: 
 def test_without_a_validated_day_it_says_so(instance: dg.DagsterInstance, home: Home) -> None:
     skipped = _night(instance)
     assert (skipped.skip_message or "").startswith("nothing to train on: selection: there is no validated day")
+
+
+def test_after_nights_that_were_missed_one_run_is_asked_for(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
+    keys = {request.run_key for night in (3, 30) for request in _night(instance, night).run_requests or []}
+    assert keys == {"one:2026-08-03", "one:2026-08-30"}
+    _run(instance, "one", dg.DagsterRunStatus.SUCCESS)
+    assert not _night(instance, 31).run_requests, "one run took all of them"
+
+
+def test_the_night_is_named_in_its_own_zone(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
+    save_nightly(home, Nightly(at="03:00", zone="Pacific/Auckland"))
+    [request] = _night(instance, 3).run_requests or []
+    assert request.run_key == "one:2026-08-03"
+    save_nightly(home, Nightly(at="20:00", zone="America/Los_Angeles"))
+    [request] = _night(instance, 3).run_requests or []
+    assert request.run_key == "one:2026-08-02"
+
+
+@pytest.mark.parametrize(("day", "nights"), [("2026-03-28", 3), ("2026-10-24", 3)])
+def test_a_change_of_the_clock_gives_each_night_one_tick_and_one_key(
+    instance: dg.DagsterInstance, home: Home, digest: list[str], day: str, nights: int
+) -> None:
+    from dagster._utils.schedules import schedule_execution_time_iterator
+
+    configured = Nightly(at="02:30", zone="Europe/Berlin")
+    save_nightly(home, configured)
+    start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(configured.zone))
+    ticks = schedule_execution_time_iterator(start.timestamp(), configured.cron, configured.zone, ascending=True)
+    keys = []
+    for _ in range(nights):
+        tick = next(ticks)
+        with dg.build_schedule_context(
+            instance=instance, scheduled_execution_time=tick, resources={"workspace": Workspace()}
+        ) as context:
+            keys += [request.run_key for request in nightly_schedule.evaluate_tick(context).run_requests or []]
+    first = date.fromisoformat(day).toordinal()
+    assert keys == [f"one:{date.fromordinal(first + offset).isoformat()}" for offset in range(nights)]
+
+
+def test_the_run_gets_the_configured_recipe_games_and_budget(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
+    save_nightly(home, Nightly(night_budget_hours=2.0, over_budget="refuse", games=10, opponents=("first",)))
+    [request] = _night(instance, 4).run_requests or []
+    ops = {name: values["config"] for name, values in request.run_config["ops"].items()}
+    assert ops["work_plan"]["recipe"]["selection"]["last_n_days"] == 14
+    assert (ops["work_plan"]["night_budget_hours"], ops["work_plan"]["over_budget"]) == (2.0, "refuse")
+    assert (ops["tournament"]["games"], ops["tournament"]["opponents"]) == (10, ["first"])
+    assert int(request.tags["dagster/max_runtime"]) > 2 * 3600
+
+
+def test_one_night_of_the_week_trains_on_all_days(home: Home) -> None:
+    sunday, monday = date(2026, 8, 2), date(2026, 8, 3)
+    full, usual = (Nightly(full_weekday="sun").recipe_of(night).selection for night in (sunday, monday))
+    assert (full.all_days, full.last_n_days) == (True, 0)
+    assert (usual.all_days, usual.last_n_days) == (False, 14)
+    assert Nightly(full_weekday="never").recipe_of(sunday).selection == usual
+
+
+@pytest.mark.parametrize("night", [date(2026, 8, 2), date(2026, 8, 3)])
+def test_the_launchpad_takes_the_configuration_of_a_night(home: Home, night: date) -> None:
+    from dagster._core.execution.api import create_execution_plan
+
+    assert create_execution_plan(defs.resolve_job_def("nightly"), night_config(Nightly(), night)).step_keys_to_execute
+
+
+def test_a_broken_configuration_fails_its_tick_and_names_the_key(instance: dg.DagsterInstance, home: Home) -> None:
+    (home.root / "nightly.json").write_text('{"att": "03:00"}')
+    with pytest.raises(ConfigError, match="unknown key att"):
+        load_nightly(home)
+    with pytest.raises(Exception, match="nightly_schedule") as raised:
+        _night(instance)
+    assert "unknown key att" in str(raised.value.__cause__)
+
+
+@pytest.mark.parametrize(("key", "value"), [("at", "25:00"), ("zone", "Europe/Atlantis"), ("night_budget_hours", -1.0)])
+def test_a_value_that_is_none_is_refused(home: Home, key: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=key):
+        Nightly(**{key: value})  # type: ignore[arg-type]

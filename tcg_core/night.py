@@ -1,0 +1,140 @@
+"""The nightly run's configuration, and whether what it wants to train fits into the night."""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from tcg_core.atomic import write_json
+from tcg_core.errors import ConfigError, TcgError
+from tcg_core.home import Home
+from tcg_core.recipe import Recipe, Selection
+from tcg_core.settings import from_dict, to_dict
+
+FILE = "nightly.json"
+#: Days of the nightly default; the weekly run takes all.
+NIGHTLY_DAYS = 14
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+#: Rows to which a cut is rounded down, so that a rate that hardly moved gives the same plan.
+_CUT_ROWS = 1000
+
+
+class NightTooShort(TcgError):
+    """A plan that does not fit into the night, where it may not be cut."""
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """When the nightly run starts and what it trains and plays. ``full_weekday``: that night trains on all validated days.
+
+    ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused.
+    """
+
+    at: str = "03:00"
+    zone: str = "UTC"
+    recipe: Recipe = field(default_factory=lambda: Recipe(selection=Selection(last_n_days=NIGHTLY_DAYS)))
+    full_weekday: Literal["never", "mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "sun"
+    night_budget_hours: float = 8.0
+    over_budget: Literal["cut", "refuse"] = "cut"
+    opponents: tuple[str, ...] = ("random", "heuristic")
+    games: int = 100
+    device: Literal["auto", "gpu", "cpu"] = "auto"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", self.at):
+            raise ConfigError(f"nightly: at {self.at!r} is no time of day, expected HH:MM as in 03:00")
+        if self.zone not in available_timezones():
+            raise ConfigError(f"nightly: zone {self.zone!r} is unknown, expected a name as in Europe/Berlin")
+        if self.night_budget_hours < 0:
+            raise ConfigError(f"nightly: night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
+
+    @property
+    def cron(self) -> str:
+        """The time of day as a cron line."""
+        hour, minute = self.at.split(":")
+        return f"{int(minute)} {int(hour)} * * *"
+
+    @property
+    def tzinfo(self) -> ZoneInfo:
+        """The time zone of ``at``."""
+        return ZoneInfo(self.zone)
+
+    def recipe_of(self, night: date) -> Recipe:
+        """The recipe of a night: on ``full_weekday`` over all validated days."""
+        if _WEEKDAYS[night.weekday()] != self.full_weekday:
+            return self.recipe
+        full = replace(self.recipe.selection, days=(), last_n_days=0, all_days=True)
+        return replace(self.recipe, selection=full)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A recipe that fits into the night, and what was found and done in one line."""
+
+    recipe: Recipe
+    line: str
+
+
+def load_nightly(home: Home) -> Nightly:
+    """The configuration of the home, the defaults without one; raises :class:`ConfigError` naming file and key."""
+    path = home.root / FILE
+    if not path.is_file():
+        return Nightly()
+    try:
+        values: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from None
+    try:
+        return from_dict(Nightly, values)
+    except (TcgError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def save_nightly(home: Home, nightly: Nightly) -> Path:
+    """Writes the configuration; returns its file."""
+    write_json(home.root / FILE, to_dict(nightly))
+    return home.root / FILE
+
+
+def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str) -> Fitted:
+    """Compares rows times epochs, over the rate that was measured last for this network, with the budget.
+
+    Raises :class:`NightTooShort` if they do not fit and may not, or cannot, be cut, and what the selection raises.
+    """
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.selection import select_days
+
+    if not budget_hours:
+        return Fitted(recipe, "no limit is set")
+    rate = measured_rate(home, recipe)
+    if rate is None:
+        return Fitted(recipe, f"no run of this network was measured yet, so {budget_hours:g} h are not held against it")
+    with catalog(home) as connection:
+        rows = sum(day.rows for day in select_days(connection, recipe.selection, recipe.generations))
+    hours = rows * recipe.epochs / rate / 3600
+    told = f"{rows} rows in {recipe.epochs} epochs at {rate:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"
+    if hours <= budget_hours:
+        return Fitted(recipe, told)
+    allowed = int(budget_hours * 3600 * rate / recipe.epochs) // _CUT_ROWS * _CUT_ROWS
+    if over_budget == "refuse" or not allowed:
+        raise NightTooShort(f"the plan does not fit into the night: {told}; raise night_budget_hours or set over_budget to cut")
+    return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{told}: cut to {allowed} rows")
+
+
+def measured_rate(home: Home, recipe: Recipe) -> float | None:
+    """Training rows a second of the last run that passed with this network and these microbatches; None without one."""
+    from tcg_core.catalog.registry import rows_of
+    from tcg_core.provenance import MANIFEST, read_manifest
+
+    wanted = to_dict(recipe)
+    for row in rows_of(home, "checkpoint"):
+        rate = row.facts.get("rows_per_second")
+        if row.state != "passed" or not rate or not (row.path / MANIFEST).is_file():
+            continue
+        ran = read_manifest(row.path).config.get("recipe", {})
+        if all(ran.get(key) == wanted[key] for key in ("model", "work", "aux")):
+            return float(rate)
+    return None
