@@ -76,15 +76,19 @@ def fetch(
 def build(
     day: Annotated[str, typer.Argument(help="The day, YYYY-MM-DD.")],
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
+    would_ko: Annotated[
+        bool, typer.Option("--would-ko", help="Also look every attack ahead by the engine; for analysis.")
+    ] = False,
 ) -> None:
     """Takes the day's archive from the inbox, builds its Parquet, checks it and promotes it."""
     from tcg_core.dataset.build import build_day
     from tcg_core.dataset.promote import promote_day
     from tcg_core.dataset.take import take_archive
+    from tcg_core.dataset.would_ko.settings import WouldKo
 
     home, day = Home.resolve().prepare(), parse_day(day)
     show(take_archive(home, day))
-    show(build_day(home, day, workers=workers))
+    show(build_day(home, day, workers=workers, would_ko=WouldKo() if would_ko else None))
     show(promote_day(home, day))
 
 

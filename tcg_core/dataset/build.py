@@ -21,6 +21,8 @@ from tcg_core.dataset.discard import discard
 from tcg_core.dataset.layout import SHAPE, read_episodes, write_quarantine
 from tcg_core.dataset.reader import ROWS
 from tcg_core.dataset.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
+from tcg_core.dataset.would_ko.compute import compute_would_ko, described
+from tcg_core.dataset.would_ko.settings import WouldKo
 from tcg_core.dataset.write_day import write_day
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.errors import IntegrityError
@@ -48,8 +50,16 @@ def build_code() -> str:
     return code_identity(_CODE, libraries=LIBRARIES)
 
 
-def build_day(home: Home, day: str, workers: int = 1, max_quarantine_frac: float = MAX_QUARANTINE_FRAC) -> Built:
+def build_day(
+    home: Home,
+    day: str,
+    workers: int = 1,
+    max_quarantine_frac: float = MAX_QUARANTINE_FRAC,
+    would_ko: WouldKo | None = None,
+) -> Built:
     """Stages a day whose archive was taken, and records its episodes; ``workers`` processes share the pass.
+
+    would_ko: also look every attack option ahead (:mod:`tcg_core.dataset.would_ko`), which makes it another build of the day.
 
     The directory is ``staging/DATE/<sha12>/`` (head of the SHA-256 of id and content). An intact build of the same archive by
     the same code is reused, promoted or not. Raises :class:`DayError`, :class:`UnknownId` for a day that was never
@@ -63,13 +73,16 @@ def build_day(home: Home, day: str, workers: int = 1, max_quarantine_frac: float
             count_attempt(connection, day)
     with _open(home, row) as archive:
         code = build_code()
-        config = {"day": day, "schema": SCHEMA.digest}
+        config: dict[str, Any] = {"day": day, "schema": SCHEMA.digest}
+        if would_ko is not None:
+            config["would_ko"] = described(would_ko)
         inputs = (Input(ARCHIVE, row.archive_sha256[:16], row.archive_sha256),)
         id = artifact_id(DAY, inputs, config, code)
         path = find_build(home, day, id)
         reused = path is not None
         if path is None:
-            path = _write(home, archive, day, Manifest(DAY, id, inputs, config, code, versions(LIBRARIES), {}), workers)
+            manifest = Manifest(DAY, id, inputs, config, code, versions(LIBRARIES), {})
+            path = _write(home, archive, day, manifest, workers, would_ko)
         manifest = read_manifest(path)
         records, decks = read_episodes(path)
         _record(home, day, path, manifest, records, decks)
@@ -121,14 +134,19 @@ def _open(home: Home, row: DayRow) -> Archive:
     return archive
 
 
-def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: int) -> Path:
+def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: int, would_ko: WouldKo | None) -> Path:
     workshop = temporary_beside(home.staging / day / manifest.id)
     workshop.mkdir(parents=True)
     try:
         written = write_day(archive, day, workshop, workers)
         with catalog(home) as connection:
             check_conflicts(connection, day, written.records)
-        manifest = replace(manifest, files=hash_files(workshop), facts=written.facts)
+        facts = written.facts
+        if would_ko is not None:
+            _, decks = read_episodes(workshop)
+            cache = home.root / "cache" / "would_ko"
+            facts |= {"would_ko": compute_would_ko(archive, decks, would_ko, workshop, cache, workers)}
+        manifest = replace(manifest, files=hash_files(workshop), facts=facts)
         write_manifest(workshop, manifest)
         # Named by build and content, which is known only now: other code that gives the same rows is another directory.
         path = home.staging / day / sha256_bytes(f"{manifest.id} {manifest.content}".encode())[:12]

@@ -1,12 +1,14 @@
 """SQL over the validated Parquet days joined with the catalog, for people: read-only, in memory, by DuckDB.
 
-Views: ``rows`` (every row of every validated day) and the catalog's tables (``days``, ``datasets``, ``episodes``, ``games``,
-``participants`` with agent names, ``decks``, ``agents``, ``ratings``, ``artifacts``, ``checks``).
+Views: ``rows`` (every row of every validated day), ``would_ko`` (attacks looked ahead, of days built with them) and the
+catalog's tables (``days``, ``datasets``, ``episodes``, ``games``, ``participants`` with agent names, ``decks``, ``agents``,
+``ratings``, ``artifacts``, ``checks``).
 """
 
 import re
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +16,7 @@ import pyarrow as pa
 
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.selection import ROWS_FILE
+from tcg_core.dataset.would_ko.table import WOULD_KO
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 
@@ -32,7 +35,9 @@ CATALOG_VIEWS = {
     "artifacts": "SELECT kind, id, path, content, code, registered_at FROM artifacts",
     "checks": "SELECT kind, id, name, passed, severity, message, checked_at FROM artifact_checks",
 }
-VIEWS = ("rows", *CATALOG_VIEWS)
+#: Views over a file of every validated day that has it.
+FILE_VIEWS = {"rows": ROWS_FILE, "would_ko": WOULD_KO}
+VIEWS = (*FILE_VIEWS, *CATALOG_VIEWS)
 _TYPES: dict[str, Callable[[], Any]] = {"INTEGER": pa.int64, "REAL": pa.float64, "TEXT": pa.string}
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 2,
@@ -74,18 +79,22 @@ def _views(connection: duckdb.DuckDBPyConnection, home: Home, sql: str) -> None:
     """Makes the views that the text names, then shuts every other way to a file."""
     asked = {name for name in VIEWS if re.search(rf"\b{name}\b", sql, re.IGNORECASE)}
     with catalog(home) as held:
-        files = [
-            str(home.root / row["path"] / ROWS_FILE)
-            for row in held.execute("SELECT path FROM datasets WHERE state = 'validated' ORDER BY day")
-        ]
-        for name in sorted(asked - {"rows"}):
+        found = held.execute("SELECT path FROM datasets WHERE state = 'validated' ORDER BY day").fetchall()
+        directories = [home.root / row["path"] for row in found]
+        for name in sorted(asked - set(FILE_VIEWS)):
             connection.register(f"catalog_{name}", _table(held, CATALOG_VIEWS[name]))
             connection.execute(f"CREATE VIEW {name} AS SELECT * FROM catalog_{name}")
-    if "rows" in asked:
+    allowed: list[str] = []
+    for name in sorted(asked & set(FILE_VIEWS)):
+        files = [str(directory / FILE_VIEWS[name]) for directory in directories]
+        files = [file for file in files if name == "rows" or Path(file).is_file()]
         if not files:
-            raise SqlError("there is no validated day, so there are no rows")
-        connection.execute(f"CREATE VIEW rows AS SELECT * FROM read_parquet({files!r})")
-    connection.execute(f"SET allowed_paths = {files!r}")
+            raise SqlError(
+                "no validated day was built with --would-ko" if directories else f"there is no validated day, so no {name}"
+            )
+        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files!r})")
+        allowed += files
+    connection.execute(f"SET allowed_paths = {allowed!r}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

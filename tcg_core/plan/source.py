@@ -2,10 +2,11 @@
 
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tcg_core.atomic import sha256_json
+from tcg_core.atomic import canonical_json, sha256_json
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.ratings import DayRating
 from tcg_core.catalog.registry import relative
@@ -43,6 +44,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
     days: list[PlanDay] = []
     parts: list[IdentityRows] = []
     kept: dict[str, list[list[int]]] = {}
+    settings: dict[str, dict[str, Any] | None] = {}
     first_row = first_group = 0
     with catalog(home) as connection:
         chosen = select_days(connection, recipe.selection, recipe.generations)
@@ -53,6 +55,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
             reader = DayReader(day.path)
             rows = _day_rows(connection, day, reader, recipe, len(days), first_row, first_group)
             manifest = read_manifest(day.path.parent)
+            settings[day.day] = manifest.config.get("would_ko")
             days.append(
                 PlanDay(
                     day.day,
@@ -71,6 +74,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
             kept[day.day] = [[int(episode) for episode in np.unique(ids)] for ids in sides]
             first_row += reader.rows
             first_group += len(reader.row_groups)
+    _require_one_would_ko(settings)
     rows = IdentityRows.concatenate(parts)
     if not len(rows):
         raise PlanError(f"no rows of engine generation {', '.join(recipe.generations)} on {', '.join(day.day for day in days)}")
@@ -117,6 +121,16 @@ def _day_rows(
         validation=on_validation[where],
     )
     return rows.take(np.flatnonzero(keep[where]))
+
+
+def _require_one_would_ko(settings: dict[str, dict[str, Any] | None]) -> None:
+    """Days that were looked ahead under different settings, or some only, are not one data set."""
+    found: dict[str, list[str]] = {}
+    for day, chosen in settings.items():
+        found.setdefault("off" if chosen is None else canonical_json(chosen), []).append(day)
+    if len(found) > 1:
+        told = "; ".join(f"{', '.join(days)}: {setting}" for setting, days in found.items())
+        raise PlanError(f"the days mix would-KO settings: {told}")
 
 
 def _generations(connection: sqlite3.Connection, day: str) -> dict[int, str]:

@@ -35,7 +35,7 @@ def test_rows_of_the_days_are_joined_with_the_catalog(day):
     assert rows(day, "SELECT state FROM datasets JOIN days USING (day)") == [{"state": "validated"}]
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "would_ko"])
 def test_every_view_exists_with_typed_columns(day, view):
     found = query(day, f"SELECT * FROM {view} LIMIT 3")
     assert found.num_columns > 1 and not any(str(field.type) == "null" for field in found.schema)
