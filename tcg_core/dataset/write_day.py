@@ -18,6 +18,8 @@ from tcg_core.replay.archive import Archive
 
 #: One member in so many is counted again from plain json, chosen by hash; at least one of each day.
 PLAIN_SHARE = 100
+#: Larger members are not of the sample: plain json takes ten times their size in memory.
+PLAIN_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,15 @@ def write_day(archive: Archive, day: str, directory: Path, workers: int) -> Writ
 
 
 def plain_sample(archive: Archive, day: str) -> frozenset[int]:
-    """Episode ids whose rows are counted again from plain json: one in PLAIN_SHARE by hash, at least one."""
+    """Episode ids whose rows are counted again from plain json: one in PLAIN_SHARE by hash, at least one (of members up to
+    PLAIN_BYTES)."""
     order = {
-        member.episode_id: hashlib.sha256(f"plain:{day}:{member.episode_id}".encode()).digest() for member in archive.members
+        member.episode_id: hashlib.sha256(f"plain:{day}:{member.episode_id}".encode()).digest()
+        for member in archive.members
+        if member.size <= PLAIN_BYTES
     }
     chosen = {id for id, key in order.items() if int.from_bytes(key[:8], "big") % PLAIN_SHARE == 0}
-    return frozenset(chosen or {min(order, key=lambda id: order[id])})
+    return frozenset(chosen or sorted(order, key=lambda id: order[id])[:1])
 
 
 def summary(records: list[EpisodeRecord]) -> dict[str, Any]:

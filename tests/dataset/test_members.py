@@ -7,8 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tcg_core.catalog.records import EpisodeRecord
+from tcg_core.dataset import write_day as module
 from tcg_core.dataset.checks.rows import illegal
 from tcg_core.dataset.members import process
+from tcg_core.dataset.write_day import plain_sample
 from tcg_core.replay.archive import open_archive
 from tests.replay.test_mutations import SMALL, slots, trimmed, values
 
@@ -58,3 +60,17 @@ def test_a_mutated_member_is_rows_or_excluded_or_quarantined_and_never_in_part(t
     assert not illegal(result.columns).any()
     if plain:
         assert all((lane.plain_decisions, lane.plain_rows) == (lane.decisions, lane.rows) for lane in result.expected)
+
+
+def test_the_plain_sample_is_a_hundredth_and_holds_no_giant(tmp_path, monkeypatch):
+    path = tmp_path / "day.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(1, 601):
+            archive.writestr(f"{number}.json", b"x" * (1 + number % 2))
+    with open_archive(path) as archive:
+        whole = plain_sample(archive, "2026-01-01")
+        assert 1 <= len(whole) <= 20 and whole == plain_sample(archive, "2026-01-01") != plain_sample(archive, "2026-01-02")
+        monkeypatch.setattr(module, "PLAIN_BYTES", 1)
+        assert plain_sample(archive, "2026-01-01") and all(id % 2 == 0 for id in plain_sample(archive, "2026-01-01"))
+        monkeypatch.setattr(module, "PLAIN_BYTES", 0)
+        assert not plain_sample(archive, "2026-01-01")
