@@ -38,6 +38,8 @@ CACHE_FIELDS = (
     "ssd_hits",
     "ssd_spills",
     "ssd_resident",
+    "ssd_bytes_gib",
+    "bytes_gib",
 )
 STEP_TAGS = (
     *("train/loss", "train/aux_loss", "train/grad_norm", "train/grad_norm_preclip", "train/lr", "train/scheduler_phase_step"),

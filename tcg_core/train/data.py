@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcg_core.dataset.cache import RowGroupCache
+from tcg_core.dataset.cache_spill import Spill
 from tcg_core.dataset.reader import DayReader
 from tcg_core.encode.columns import Array, Columns
 from tcg_core.encode.schema import SCHEMA
@@ -62,6 +63,6 @@ def open_days(home: Home, days: Sequence[PlanDay]) -> tuple[DayReader, ...]:
     return tuple(readers)
 
 
-def open_source(plan: Plan, readers: tuple[DayReader, ...], budget_bytes: int) -> Source:
-    """A source with a cache of its own."""
-    return Source(plan.days, readers, RowGroupCache(readers, budget_bytes, streams=STREAMS))
+def open_source(plan: Plan, readers: tuple[DayReader, ...], budget_bytes: int, spill: Spill | None = None) -> Source:
+    """A source with a cache of its own; ``spill`` is its disk tier."""
+    return Source(plan.days, readers, RowGroupCache(readers, budget_bytes, streams=STREAMS, spill=spill))

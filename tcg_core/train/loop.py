@@ -204,17 +204,19 @@ def _show_update(
 
 
 def _cache(side: str, cache: RowGroupCache) -> dict[str, float]:
-    """The seed's cache tags. The cache has one tier: nothing is hot, promoted or spilled."""
+    """The cache's tags: rates in percent, bytes in GiB, the rest in row groups. A reload from disk is no hit."""
     counters = cache.counters
     values = {
         "hit_rate_pct": 100 * counters.hit_rate,
-        "resident_hot": 0,
-        "resident_transient": counters.misses - counters.evictions,
-        "promotions": 0,
+        "resident_hot": counters.resident_hot,
+        "resident_transient": counters.resident_transient,
+        "promotions": counters.promotions,
         "evictions": counters.evictions,
-        "ssd_hits": 0,
-        "ssd_spills": 0,
-        "ssd_resident": 0,
+        "ssd_hits": counters.ssd_hits,
+        "ssd_spills": counters.ssd_spills,
+        "ssd_resident": counters.ssd_resident,
+        "ssd_bytes_gib": counters.ssd_bytes / 2**30,
+        "bytes_gib": counters.bytes / 2**30,
     }
     return {f"cache_{side}/{name}": float(value) for name, value in values.items()}
 

@@ -83,6 +83,7 @@ def train(
             run_epochs(session, board, tell, latest_every or plan.recipe.latest_every_updates)
         finally:
             board.close()
+            session.close()
         _publish(plan, directory, progress)
     built = _built(home, plan, directory, progress, reused=False)
     tell({"event": "finished", "run": plan_id, "facts": built.facts})

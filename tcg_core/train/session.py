@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcg_core.dataset.cache_spill import Spill
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
 from tcg_core.errors import IntegrityError
@@ -39,6 +40,7 @@ else:
 LOG = logging.getLogger("tcg")
 CODE, LIBRARIES = ("tcg_core.train.run",), ("mlx", "numpy")
 TRAIN_CACHE_BYTES, VALIDATION_CACHE_BYTES = 2 << 30, 1 << 30
+TRAIN_SPILL_BYTES, VALIDATION_SPILL_BYTES = 8 << 30, 2 << 30
 
 
 @dataclass
@@ -77,6 +79,13 @@ class Session:
     def prepare_validation(self, index: int) -> Prepared:
         """Microbatch ``index`` of the validation side."""
         return prepare(self.plan, self.plan.microbatch(0, index, "validation"), self.validation, self.cards, self.cost)
+
+    def close(self) -> None:
+        """Lets go of the row groups, in memory and on disk."""
+        for source in (self.train, self.validation):
+            source.cache.clear()
+        if (self.home.spill / self.plan.id).is_dir():
+            (self.home.spill / self.plan.id).rmdir()
 
     def save(self, names: tuple[str, ...]) -> None:
         """Writes a checkpoint of the present state and makes the pointers ``names`` say it, ``latest`` first: a run killed
@@ -153,6 +162,7 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
         )
     net.set_tables(cards)
     mx.eval(state)
+    spill = home.spill / plan.id
     fixed = architecture.head_tokens + plan.recipe.model.registers + 1
     session = Session(
         home=home,
@@ -164,11 +174,12 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
         progress=progress,
         memories=memories,
         ranks=ranks,
-        train=open_source(plan, readers, TRAIN_CACHE_BYTES),
-        validation=open_source(plan, readers, VALIDATION_CACHE_BYTES),
+        train=open_source(plan, readers, TRAIN_CACHE_BYTES, Spill(spill / "train", TRAIN_SPILL_BYTES)),
+        validation=open_source(plan, readers, VALIDATION_CACHE_BYTES, Spill(spill / "val", VALIDATION_SPILL_BYTES)),
         cost=cpu_cost(fixed) if resolved == "cpu" else gpu_cost(fixed),
         base=Base.of(plan),
     )
+    session.stepper.guard = session.train.cache.protect
     if latest is not None:
         session.point(tuple(payload.state["pointers"]))
     return session

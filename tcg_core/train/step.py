@@ -1,6 +1,7 @@
 """One optimizer update: gradients of the microbatches of a window, summed, clipped once, applied."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ class Stepper:
         self.net, self.state, self.routes = net, state, routes
         self._settings = recipe.optimizer
         self._weights = asdict(recipe.aux)
+        #: Held open around the update itself: the row-group cache evicts nothing meanwhile.
+        self.guard: Callable[[], AbstractContextManager[None]] = nullcontext
         self._gradient = mx.value_and_grad(self._loss)
         check_float32(flat(net.parameters()), "parameter")
         check_float32(state, "moment")
@@ -71,8 +74,9 @@ class Stepper:
         if not np.isfinite(before):
             raise Diverged(f"update {step}: {_name_of_not_finite(total, 'gradient')}")
         parameters = flat(self.net.parameters())
-        fresh, state = update(parameters, clipped, self.state, self.routes, self._settings, rate, step)
-        mx.eval(fresh, state)
+        with self.guard():
+            fresh, state = update(parameters, clipped, self.state, self.routes, self._settings, rate, step)
+            mx.eval(fresh, state)
         self.net.update(mlx().utils.tree_unflatten(list(fresh.items())))
         self.state = state
         heads = {name: value for name, value in parts.items() if name != "ce"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tcg_core.dataset.cache import CacheCounters
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import GLOBALS, OPTION_ATTRIBUTES, index_of
 from tcg_core.home import Home
@@ -39,8 +40,7 @@ class Remember:
     """Rows of the toy game: two options; the first row shows the bit and asks for it, the others only ask."""
 
     class cache:
-        class counters:
-            hit_rate, misses, evictions = 0.0, 0, 0
+        counters = CacheCounters()
 
     def fetch(self, rows: Any) -> Columns:
         made = []
