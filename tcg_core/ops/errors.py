@@ -17,3 +17,7 @@ class OpsBusy(TcgError):
 
 class RetentionError(TcgError):
     """A clean-up that cannot be made as asked."""
+
+
+class ServiceError(TcgError):
+    """Service files that cannot be rendered."""

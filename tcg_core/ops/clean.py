@@ -1,0 +1,96 @@
+"""`tcg gc`: does what the plan says, later stages before earlier ones. Killed anywhere, the next call goes on."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcg_core.catalog import registry
+from tcg_core.catalog.connection import catalog, transaction
+from tcg_core.catalog.kinds import DAY, STAGED
+from tcg_core.dataset.discard import discard
+from tcg_core.home import Home
+from tcg_core.lineage_days import inputs_of_all
+from tcg_core.ops.lock import ops_lock
+from tcg_core.ops.plan import Item, Plan, make_plan
+from tcg_core.ops.reach import Key
+from tcg_core.ops.retention import Retention
+from tcg_core.provenance import verify_files
+from tcg_core.train.lock import trainer_lock
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was done."""
+
+    plan: Plan
+    freed: int
+
+
+def clean(home: Home, retention: Retention) -> Cleaned:
+    """Makes the plan under the locks of trainer and operator, and does it.
+
+    Raises :class:`TrainerBusy` while something trains and :class:`OpsBusy` beside a backup: a run that goes on reads days
+    and steps that are not in the registry yet.
+    """
+    with ops_lock(home.root), trainer_lock(home):
+        plan = make_plan(home, retention)
+        freed = 0
+        for item in _in_order(home, plan):
+            _do(home, item)
+            freed += item.bytes if item.action == "remove" else 0
+    return Cleaned(plan, freed)
+
+
+def _in_order(home: Home, plan: Plan) -> list[Item]:
+    """What was made before what it was made from, so that at no moment something is left without its lineage."""
+    with catalog(home) as connection:
+        graph = {key: [edge.source for edge in edges] for key, edges in inputs_of_all(connection).items()}
+    depths: dict[Key, int] = {}
+
+    def depth(key: Key) -> int:
+        if key not in depths:
+            depths[key] = 0
+            depths[key] = 1 + max((depth(source) for source in graph.get(key, ())), default=0)
+        return depths[key]
+
+    first = [item for item in plan.items if item.action == "adopt"]
+    rest = [item for item in plan.items if item.action in ("remove", "forget")]
+    return first + sorted(rest, key=lambda item: -depth(item.key) if item.key else 1)
+
+
+def _do(home: Home, item: Item) -> None:
+    if item.action == "adopt":
+        registry.register(home, verify_files(item.path), item.path)
+        return
+    _remove(item.path)
+    if item.key:
+        kind, id = item.key
+        if kind == "checkpoint":
+            _remove(home.runs / id)
+        for key in ((DAY, id), (STAGED, id)) if kind == DAY else (item.key,):
+            _forget(home, key)
+        _forget_files(home, item.path)
+
+
+def _remove(path: Path) -> None:
+    if path.name.startswith(".tmp-") and path.is_dir():
+        shutil.rmtree(path)
+    elif path.is_dir():
+        discard(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _forget(home: Home, key: Key) -> None:
+    """Removes the artifact's rows and its record of checks; rows of a day's dataset stay, as its history."""
+    kind, id = key
+    (home.root / "checks" / kind / f"{id}.json").unlink(missing_ok=True)
+    with catalog(home) as connection, transaction(connection):
+        for table in ("artifact_inputs", "artifact_checks", "artifacts"):
+            connection.execute(f"DELETE FROM {table} WHERE kind = ? AND id = ?", key)
+
+
+def _forget_files(home: Home, path: Path) -> None:
+    with catalog(home) as connection, transaction(connection):
+        name = registry.relative(home, path)
+        connection.execute("DELETE FROM verified_files WHERE path = ? OR path GLOB ? || '/*'", (name, name))

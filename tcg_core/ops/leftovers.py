@@ -1,0 +1,88 @@
+"""What dead processes left: temporaries, tournaments half played, checkpoint directories that no pointer names."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+from tcg_core.atomic import TEMP_PREFIX
+from tcg_core.errors import IntegrityError
+from tcg_core.home import Home
+from tcg_core.ops.listing import unfinished_runs
+from tcg_core.provenance import MANIFEST, read_manifest
+from tcg_core.train.pointers import pointed
+
+DAY_SECONDS = 86_400.0
+
+
+def temporaries(root: Path) -> list[Path]:
+    """Temporaries whose writer no longer lives; of nested ones the outermost."""
+    found: list[Path] = []
+    for path in sorted(root.rglob(f"{TEMP_PREFIX}*")):
+        owner = path.name.removeprefix(TEMP_PREFIX).split("-", 1)[0]
+        dead = not (owner.isdigit() and psutil.pid_exists(int(owner)))
+        if dead and not any(path.is_relative_to(other) for other in found):
+            found.append(path)
+    return found
+
+
+def half_played(home: Home, idle_days: float) -> Iterator[tuple[Path, str]]:
+    """Running tournaments without a living owner: those that were finished, and those idle for so long; with the reason."""
+    for path in sorted(home.tournaments.glob("*.running")) if home.tournaments.is_dir() else ():
+        if _owned(path / "lock"):
+            continue
+        idle = idle_for(path)
+        if (home.tournaments / path.stem / MANIFEST).is_file():
+            yield path, "its tournament is finished"
+        elif idle >= idle_days:
+            yield path, f"nobody has played it for {idle:.0f} days"
+
+
+def abandoned_runs(home: Home, idle_days: float) -> Iterator[tuple[Path, str]]:
+    """Training runs that have not ended and that nobody continued for so long; with the reason."""
+    for path in unfinished_runs(home):
+        idle = idle_for(path)
+        if idle >= idle_days:
+            yield path, f"not finished, and not continued for {idle:.0f} days"
+
+
+def unpointed_steps(home: Home, referred: set[str]) -> Iterator[Path]:
+    """``step_N`` directories that no pointer of their run names, that the run's manifest does not list and that no
+    artifact was made from (``referred``: ids ``RUN/step_N`` in the registry)."""
+    runs = sorted(p for p in home.checkpoints.iterdir() if p.is_dir()) if home.checkpoints.is_dir() else []
+    for run in runs:
+        if run.name.startswith(TEMP_PREFIX):
+            continue
+        try:
+            named = pointed(run)
+            listed = read_manifest(run).files if (run / MANIFEST).is_file() else {}
+        except (IntegrityError, ValueError, KeyError):
+            # A run whose pointers cannot be read is for a person to look at.
+            continue
+        named |= {name.split("/", 1)[0] for name in listed}
+        for step in sorted(run.glob("step_*")):
+            if step.is_dir() and step.name not in named and f"{run.name}/{step.name}" not in referred:
+                yield step
+
+
+def idle_for(path: Path) -> float:
+    """Days since anything in a directory was written."""
+    times = [p.stat().st_mtime for p in (path, *path.rglob("*")) if p.exists()]
+    return max(0.0, time.time() - max(times)) / DAY_SECONDS
+
+
+def _owned(lock: Path) -> bool:
+    """True if a living process holds the lock."""
+    if not lock.is_file():
+        return False
+    handle = os.open(lock, os.O_RDWR)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
