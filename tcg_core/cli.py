@@ -15,6 +15,7 @@ from tcg_core.commands import (
     explain,
     health,
     nightly,
+    ops,
     release,
     ship,
     sql,
@@ -47,6 +48,7 @@ explain.register(app)
 release.register(app)
 ship.register(app)
 evaluation.register(app)
+ops.register(app)
 
 REFUSED = 2
 
