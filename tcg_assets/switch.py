@@ -29,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     schedule = ["-m", "dagster", "schedule", COMMANDS[options.to], SCHEDULE, "-w", str(TEMPLATE.parent / "workspace.yaml")]
     # Its notices of other spellings to come say nothing to a user of this one.
     command = [sys.executable, "-W", "ignore::FutureWarning", *schedule]
-    return subprocess.run(command, env=set_, cwd=set_["DAGSTER_HOME"], check=False).returncode
+    told = subprocess.run(command, env=set_, cwd=set_["DAGSTER_HOME"], check=False, capture_output=True, text=True)
+    print(told.stdout.strip() if told.returncode == 0 else told.stderr.strip())
+    return told.returncode
 
 
 if __name__ == "__main__":

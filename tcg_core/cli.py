@@ -10,6 +10,7 @@ from tcg_core.commands import (
     cards,
     catalog,
     curriculum,
+    day_states,
     days,
     evaluation,
     explain,
@@ -38,6 +39,7 @@ health.register(app)
 ui.register(app)
 sql.register(app)
 app.add_typer(days.app, name="day")
+day_states.register(days.app)
 backfill.register(app)
 app.add_typer(nightly.app, name="nightly")
 app.add_typer(catalog.app, name="catalog")

@@ -6,6 +6,7 @@ state, never by Dagster's partition list.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import dagster as dg
 
@@ -69,11 +70,18 @@ def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterat
     partitions_def=days,
     deps=["day_catalog", "staged_day"],
     check_specs=specs("parquet_day"),
+    # Kaggle publishes every night: a day and a half without a promoted day is a fault somewhere.
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36), warn_window=timedelta(hours=30)),
     **described("parquet_day", "days", ("parquet",), "days"),
 )
 def parquet_day(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
     """Promotion: the staged day renamed to `days/DATE/SHA12/` and marked `validated` in the catalog, as one commit."""
     from tcg_core.dataset.promote import promote_day
+    from tcg_core.day_states import ROWLESS, gap_before, named
 
-    ran = run_stage(context, lambda: promote_day(workspace.home(), context.partition_key))
-    return materialized(context, "parquet_day", ran, table=ROWS)
+    home = workspace.home()
+    ran = run_stage(context, lambda: promote_day(home, context.partition_key))
+    gap = gap_before(home, context.partition_key)
+    told = {"state": "validated" if ran.built.facts.get("rows") else ROWLESS}
+    told |= {"gap_before": f"no archive of {named(gap)}"} if gap else {}
+    return materialized(context, "parquet_day", ran, table=ROWS, extra=told)

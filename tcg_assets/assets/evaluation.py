@@ -1,6 +1,8 @@
 # mypy: disable-error-code="untyped-decorator, type-arg"
 """How good a submission is, and how sure that is."""
 
+from datetime import timedelta
+
 import dagster as dg
 from pydantic import Field
 
@@ -32,7 +34,11 @@ class ChampionConfig(dg.Config):
     tournament_id: str = Field(default="", description="tournament; empty: of this run, else the latest that passed")
 
 
-@dg.asset(**chain("tournament", "evaluation", ("python",), "tournaments", ("submission",)))
+@dg.asset(
+    # A run of it fails unless its games were clean, so its age is that of the last clean tournament.
+    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=60), warn_window=timedelta(hours=36)),
+    **chain("tournament", "evaluation", ("python",), "tournaments", ("submission",)),
+)
 def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, workspace: Workspace) -> dg.MaterializeResult:
     """Seat-balanced games of the packed submission on the real engine: scores with their 95 % intervals and a report."""
     from tcg_core.arena.tournament import tournament as play

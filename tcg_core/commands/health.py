@@ -27,6 +27,7 @@ def status() -> None:
     """Shows days, artifacts and the automation's switches."""
     from tcg_core.catalog.days import list_days
     from tcg_core.catalog.registry import list_artifacts
+    from tcg_core.day_states import absences
     from tcg_core.lineage_days import warnings
 
     home = Home.resolve().prepare()
@@ -34,6 +35,8 @@ def status() -> None:
     table("inbox", ["archive"], [[path.name] for path in sorted(home.inbox.glob("*.zip"))])
     for title, found in (("days", list_days(home)), ("artifacts", list_artifacts(home))):
         table(title, list(found[0]) if found else [], [list(row.values()) for row in found])
+    for absence in absences(home):
+        print(f"{absence.day}: {absence.state}: {absence.line}")
     for line in warnings(home):
         print(f"WARN: {line}")
     print("automation: the inbox sensor starts on, the nightly schedule off; the UI's Automation page shows and switches both")

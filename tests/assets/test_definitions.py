@@ -120,3 +120,12 @@ def test_the_code_version_covers_a_stage_that_exists(asset: str) -> None:
     modules, _ = PRODUCERS[asset]
     for module in modules:
         assert ROOT.joinpath(*module.split(".")).with_suffix(".py").is_file(), module
+
+
+def test_the_newest_day_and_the_last_clean_tournament_have_a_deadline() -> None:
+    from datetime import timedelta
+
+    graph = defs.resolve_asset_graph()
+    policies = {key.to_user_string(): graph.get(key).freshness_policy for key in graph.get_all_asset_keys()}
+    windows = {asset: policy.fail_window.to_timedelta() for asset, policy in policies.items() if policy is not None}
+    assert windows == {"parquet_day": timedelta(hours=36), "tournament": timedelta(hours=60)}
