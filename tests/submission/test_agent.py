@@ -12,6 +12,8 @@ from tcg_core.engine.decks import random_legal_deck, sample_deck
 from tcg_core.submission.runtime.agent import PolicyAgent
 from tcg_core.submission.runtime.answers import legal_default
 from tcg_core.submission.runtime.clock import RESERVE
+from tcg_core.submission.runtime.groups import groups, shape_of
+from tcg_core.submission.runtime.lane import Lane, Thought
 
 V1 = {"version": 1}
 REQUEST = {"select": None, "logs": [], "current": None, "search_begin_input": None}
@@ -76,9 +78,9 @@ def test_every_pick_reads_the_memory_of_the_decision_s_start_and_the_last_is_kep
     forward = agent.policy.forward
 
     def spy(rows, memories, generations):
-        logits, written = forward(rows, memories, generations)
-        calls.append((memories[0].clone(), written[0].clone()))
-        return logits, written
+        [(logits, written)] = forward(rows, memories, generations)
+        calls.append((memories[0].clone(), written.clone()))
+        return [(logits, written)]
 
     monkeypatch.setattr(agent.policy, "forward", spy)
     agent.deck = list(deck)
@@ -149,8 +151,7 @@ def test_logits_that_are_no_numbers_are_counted(agent, monkeypatch):
     forward = agent.policy.forward
 
     def poisoned(rows, memories, generations):
-        logits, written = forward(rows, memories, generations)
-        return np.full_like(logits, np.nan), written
+        return [(np.full_like(logits, np.nan), written) for logits, written in forward(rows, memories, generations)]
 
     monkeypatch.setattr(agent.policy, "forward", poisoned)
     obs = decisions(8)[0]
@@ -191,3 +192,26 @@ def test_default_is_legal_whatever_was_picked():
     assert legal_default(select) == [0, 1, 2]
     assert legal_default(select, [4, 1]) == [4, 1, 0]
     assert legal_default(select | {"minCount": 0}) == []
+
+
+def test_rows_are_asked_in_groups_of_like_size_each_once(agent):
+    rows = [row for seed in range(4) for row in rows_of(agent, seed)]
+    found = groups(rows)
+    assert sorted(place for group in found for place in group) == list(range(len(rows)))
+    assert 1 < len(found) < len(rows)
+    padded = [shape_of([rows[place] for place in group]) for group in found]
+    assert max(shape.cards for shape in padded) == max(len(row["card_id"]) for row in rows)
+    memory = agent.policy.initial_memory()
+    together = agent.policy.forward(rows, [memory] * len(rows), ["v1"] * len(rows))
+    for row, (logits, written) in zip(rows, together, strict=True):
+        [(alone, kept)] = agent.policy.forward([row], [memory], ["v1"])
+        options = len(row["option_type"])
+        assert np.allclose(logits[:options], alone[:options], atol=1e-5) and np.isclose(logits[-1], alone[-1], atol=1e-5)
+        assert torch.allclose(written, kept, atol=1e-5)
+
+
+def rows_of(agent, seed: int) -> list[dict]:
+    """Rows of one game's decisions."""
+    game = decisions(seed)
+    lane = Lane(agent.deck, agent.policy.initial_memory(), game[0], "v1")
+    return [Thought(lane, obs).row() for obs in game]

@@ -152,7 +152,7 @@ class PolicyAgent:
             return
         try:
             chosen = [thoughts[place] for place in places]
-            logits, written = self.policy.forward(
+            found = self.policy.forward(
                 [thought.row() for thought in chosen],
                 [thought.memory_in for thought in chosen],
                 [thought.lane.generation for thought in chosen],
@@ -166,7 +166,7 @@ class PolicyAgent:
             return
         for index, place in enumerate(places):
             try:
-                thoughts[place].take(logits[index], written[index])
+                thoughts[place].take(*found[index])
             except Exception as error:
                 answers[place] = self._abandon(asked[place], thoughts[place], error)
 

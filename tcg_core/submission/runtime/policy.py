@@ -14,6 +14,7 @@ from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.model.torch_load import load_artifact
 from tcg_core.model.torch_net import as_torch
+from tcg_core.submission.runtime.groups import groups, shape_of
 
 _FEATURES = tuple(stream.name for stream in SCHEMA.of_role("feature"))
 
@@ -33,12 +34,17 @@ class Policy:
 
     def forward(
         self, rows: Sequence[Mapping[str, Any]], memories: Sequence[Tensor], generations: Sequence[str]
-    ) -> tuple[npt.NDArray[np.float32], Tensor]:
-        """(logits [B, O + 1], memories [B, registers, d_model]) of B rows, each of its own engine generation."""
-        columns = Columns.from_rows([{name: row[name] for name in _FEATURES} for row in rows])
-        batch = as_torch(collate(columns, np.array(generations), self.tables))
-        with torch.inference_mode():
-            output = self.net(batch, torch.stack(list(memories)))
+    ) -> list[tuple[npt.NDArray[np.float32], Tensor]]:
+        """For each row, of its own engine generation: logits [O + 1] (STOP last; O options or more, those beyond masked) and
+        the memory written [registers, d_model]. Rows of like size are asked together."""
+        answers: dict[int, tuple[npt.NDArray[np.float32], Tensor]] = {}
+        for group in groups(rows):
+            chosen = [rows[place] for place in group]
+            columns = Columns.from_rows([{name: row[name] for name in _FEATURES} for row in chosen])
+            known = np.array([generations[place] for place in group])
+            batch = as_torch(collate(columns, known, self.tables, shape_of(chosen)))
+            with torch.inference_mode():
+                output = self.net(batch, torch.stack([memories[place] for place in group]))
+            answers |= {place: (output.logits[i].numpy(), output.memory[i]) for i, place in enumerate(group)}
         self.rows += len(rows)
-        logits: npt.NDArray[np.float32] = output.logits.numpy()
-        return logits, output.memory
+        return [answers[place] for place in range(len(rows))]
