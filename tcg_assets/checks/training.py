@@ -26,6 +26,11 @@ DECLARED = {
             "finite": "no value of the curves is NaN or infinite",
             "learned": "validation accuracy above the most frequent option rank, cross-entropy falling",
         },
-        warn={"aux_heads": "each auxiliary head is better than its mean"},
+        warn={
+            "aux_heads": "each auxiliary head is better than its mean",
+            "aux_share": "auxiliary losses are not most of the loss",
+            "clipping": "most updates are within the gradient norm's limit",
+            "cache_hits": "row groups are mostly served from memory",
+        },
     ),
 }

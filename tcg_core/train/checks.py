@@ -7,6 +7,7 @@ from typing import Any
 from safetensors import safe_open
 
 from tcg_core.checks import Check
+from tcg_core.dataset.cache import CacheCounters
 from tcg_core.plan.plan import Plan
 from tcg_core.train.checkpoint import OPTIMIZER, WEIGHTS
 from tcg_core.train.metrics import AUX_NAMES
@@ -14,6 +15,8 @@ from tcg_core.train.state import Progress
 
 #: Accuracy must exceed the baseline by this many standard errors of it, so that chance does not pass.
 MARGIN = 3.0
+#: Above these shares a person should look: auxiliary losses of the whole loss, clipped updates; and hits of the cache below it.
+MOST_AUX, MOST_CLIPPED, LEAST_HITS = 0.5, 0.5, 0.8
 
 
 def check_run(plan: Plan, progress: Progress, step: Path) -> tuple[Check, ...]:
@@ -25,6 +28,9 @@ def check_run(plan: Plan, progress: Progress, step: Path) -> tuple[Check, ...]:
         finite(progress),
         learned(progress),
         aux_heads(progress),
+        aux_share(progress),
+        clipping(progress),
+        cache_hits(progress),
     )
 
 
@@ -95,6 +101,40 @@ def aux_heads(progress: Progress) -> Check:
     listed = ", ".join(f"{name} {loss:.3f} of {constant:.3f}" for name, (loss, constant) in built.items())
     message = (f"not better than a constant: {', '.join(worse)}; " if worse else "") + (listed or "no auxiliary head is built")
     return Check("aux_heads", not worse, message, "WARN")
+
+
+def aux_share(progress: Progress) -> Check:
+    """The weighted auxiliary losses are not the larger part of the training loss of the last epoch. Shown, not blocking."""
+    last = progress.history[-1]
+    share = last["train_aux_loss"] / (last["train_loss"] + last["train_aux_loss"])
+    return Check(
+        "aux_share", share <= MOST_AUX, f"auxiliary losses are {share:.0%} of the last epoch's loss", "WARN", {"share": share}
+    )
+
+
+def clipping(progress: Progress) -> Check:
+    """Most updates of the last epoch were within max_grad_norm: else the clip, not the rate, sets their size. Not blocking."""
+    last = progress.history[-1]
+    share, norm = last["clipped_share"], last["grad_norm_preclip"]
+    message = f"{share:.0%} of the last epoch's updates were clipped; mean norm before the clip {norm:.3g}"
+    return Check("clipping", share <= MOST_CLIPPED, message, "WARN", {"clipped_share": share, "grad_norm_preclip": norm})
+
+
+def cache_hits(progress: Progress) -> Check:
+    """Row groups were mostly served from memory on both sides; says whether the rows fitted. Not blocking."""
+    facts: dict[str, float] = {}
+    said = []
+    for side, held in progress.history[-1]["cache"].items():
+        counters = CacheCounters(**held)
+        facts |= {
+            f"{side}_hit_rate": counters.hit_rate,
+            f"{side}_ssd_rate": counters.ssd_rate,
+            f"{side}_peak_bytes": held["peak_bytes"],
+        }
+        fitted = "all rows fitted" if not held["evictions"] else f"{held['evictions']} evicted, {counters.ssd_rate:.0%} from disk"
+        said.append(f"{side} {counters.hit_rate:.1%} from memory, {fitted} in {held['peak_bytes'] / 2**20:.1f} MiB")
+    lowest = min(facts["train_hit_rate"], facts["val_hit_rate"])
+    return Check("cache_hits", lowest >= LEAST_HITS, "; ".join(said), "WARN", facts)
 
 
 def best_entry(progress: Progress) -> dict[str, Any]:

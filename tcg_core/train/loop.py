@@ -3,7 +3,7 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import psutil  # type: ignore[import-untyped]  # no stubs are pinned
@@ -82,6 +82,7 @@ def _train_epoch(session: Session, board: Board, report: Report, latest_every: i
             counts = progress.processed[epoch]
             progress.processed[epoch] = [counts[0] + len(window), counts[1] + 1, counts[2] + done.rows]
             progress.running.add(done.rows, done.valid, done.ce, done.heads)
+            progress.running.stepped(done.norm, done.norm > done.clipped)
             progress.point(done.ce / done.rows)
             _show_update(session, board, report, done, rate, time.monotonic() - began, clock)
             advance(len(window))
@@ -122,6 +123,9 @@ def _close_epoch(session: Session, board: Board, report: Report) -> None:
         "train_aux_loss": aux,
         "train_seconds": progress.running.seconds,
         "train_waited": progress.running.waited,
+        "grad_norm_preclip": progress.running.norms / progress.running.updates,
+        "clipped_share": progress.running.clipped / progress.running.updates,
+        "cache": {"train": asdict(session.train.cache.counters), "val": asdict(session.validation.cache.counters)},
         "validation": metrics,
         "validation_rows": found.rows,
         "validation_seconds": time.monotonic() - began,

@@ -9,13 +9,16 @@ CURVE_POINTS = 400
 
 @dataclass
 class Running:
-    """Sums over the present epoch: rows, rows with aux_valid, cross-entropy, each head's loss; seconds spent, of them
-    waiting for data."""
+    """Sums over the present epoch: rows, rows with aux_valid, cross-entropy, each head's loss; updates, their gradient norms
+    before the clip, how many of them were clipped; seconds spent, of them waiting for data."""
 
     rows: int = 0
     valid: int = 0
     ce: float = 0.0
     heads: dict[str, float] = field(default_factory=dict)
+    updates: int = 0
+    norms: float = 0.0
+    clipped: int = 0
     seconds: float = 0.0
     waited: float = 0.0
 
@@ -26,6 +29,12 @@ class Running:
         self.ce += ce
         for name, value in heads.items():
             self.heads[name] = self.heads.get(name, 0.0) + value
+
+    def stepped(self, norm: float, clipped: bool) -> None:
+        """Adds one update's gradient norm before the clip."""
+        self.updates += 1
+        self.norms += norm
+        self.clipped += clipped
 
     def means(self, weights: dict[str, float]) -> tuple[float, float]:
         """Mean cross-entropy a row, and the weighted sum of mean head losses a valid row."""

@@ -1,10 +1,14 @@
 """Metrics and baselines on rows worked out by hand."""
 
+from dataclasses import asdict
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tcg_core.dataset.cache import CacheCounters
 from tcg_core.train.baseline import RankCounts
-from tcg_core.train.checks import MARGIN, aux_heads, finite, learned
+from tcg_core.train.checks import MARGIN, aux_heads, aux_share, cache_hits, clipping, finite, learned
 from tcg_core.train.metrics import Counters
 from tcg_core.train.state import CURVE_POINTS, Progress
 
@@ -101,7 +105,9 @@ def progress(acc: float, baseline: float = 0.4, ce: float = 0.8, rows: int = 400
     heads = {"ko_bce": 0.6, "mean_ko_bce": 0.5, "prize_mse": None, "mean_prize_mse": None}
     heads |= {"terminal_bce": 0.1, "mean_terminal_bce": 0.2, "return_mse": None, "mean_return_mse": None}
     curve = [[update, 2.0 - update / 10 if fell else 2.0, 1] for update in range(1, 11)]
-    entry = {"epoch": 0, "validation": {"unforced": unforced, **heads}}
+    counters = {"train": asdict(CacheCounters(hits=95, misses=5)), "val": asdict(CacheCounters(hits=9, misses=1))}
+    entry = {"epoch": 0, "validation": {"unforced": unforced, **heads}, "train_loss": 1.2, "train_aux_loss": 0.8}
+    entry |= {"clipped_share": 0.2, "grad_norm_preclip": 0.7, "cache": counters}
     return Progress(history=[entry], curve=curve, best={"epoch": 0, "update": 10, "acc": acc, "ce": ce})
 
 
@@ -120,6 +126,28 @@ def test_a_head_no_better_than_its_mean_is_shown_not_blocking() -> None:
     assert not check.blocks
     assert "ko_bce" in check.message.split(";")[0]
     assert "terminal_bce" not in check.message.split(";")[0]
+
+
+@pytest.mark.parametrize(
+    ("check", "change", "words"),
+    [
+        (aux_share, {"train_aux_loss": 1.3}, "auxiliary losses are 52%"),
+        (clipping, {"clipped_share": 0.6}, "60% of the last epoch's updates were clipped; mean norm before the clip 0.7"),
+        (
+            cache_hits,
+            {"cache": dict.fromkeys(("train", "val"), asdict(CacheCounters(hits=7, ssd_hits=2, misses=1, evictions=3)))},
+            "70.0% from memory, 3 evicted, 20% from disk",
+        ),
+    ],
+)
+def test_what_a_person_should_look_at_is_shown_not_blocking(check: Any, change: dict[str, Any], words: str) -> None:
+    good = progress(0.9)
+    assert check(good).passed
+    good.history[0] |= change
+    found = check(good)
+    assert not found.passed
+    assert not found.blocks
+    assert words in found.message
 
 
 def test_a_curve_with_nan_is_not_finite() -> None:
