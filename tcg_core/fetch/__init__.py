@@ -1,1 +1,1 @@
-"""Days from Kaggle into the inbox: the only part of the project that speaks to a network."""
+"""Days from Kaggle into the inbox: the only part of the flow that speaks to a network."""
