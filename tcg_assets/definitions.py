@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from tcg_assets.alerts import failure_alerts, recovery_watch
 from tcg_assets.assets.cards import card_features
 from tcg_assets.assets.days import build_day, day_archive, parquet_day
 from tcg_assets.assets.evaluation import champion, tournament
@@ -31,7 +32,7 @@ defs = dg.Definitions(
         champion,
     ],
     jobs=[ingest_day, nightly, card_tables],
-    sensors=[inbox_sensor],
+    sensors=[inbox_sensor, failure_alerts, recovery_watch],
     schedules=[nightly_schedule],
     resources={
         "workspace": Workspace(),

@@ -1,5 +1,7 @@
-"""`tcg backup`, `tcg restore`, `tcg gc`, `tcg service`, `tcg alert`: keeping a home for a season."""
+"""`tcg backup`, `tcg restore`, `tcg gc`, `tcg unstick`, `tcg service`, `tcg alert`: keeping a home for a season."""
 
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from tcg_core.commands.show import ChecksFailed, table
-from tcg_core.home import Home
+from tcg_core.home import VARIABLE, Home
 
 service_app = typer.Typer(no_args_is_help=True, help="Run webserver and daemon as services of your user.")
 alert_app = typer.Typer(no_args_is_help=True, help="Alerts: open incidents, and a test of the webhook.")
@@ -18,6 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command()(backup)
     app.command()(restore)
     app.command()(gc)
+    app.command()(unstick)
     app.add_typer(service_app, name="service")
     app.add_typer(alert_app, name="alert")
 
@@ -90,6 +93,12 @@ def gc(
     table("clean-up", ["action", "what", "id", "size", "why", "path"], rows)
     done = f"{_size(plan.freed)} {'freed' if apply else 'would be freed'}; {len(plan.kept)} artifacts are kept"
     print(done if apply or not plan.items else f"{done}; tcg gc --apply does it")
+
+
+def unstick(dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False) -> None:
+    """After a crash: closes runs that Dagster still believes alive, frees their slots, removes what they left."""
+    os.environ[VARIABLE] = str(Home.resolve().prepare().root)
+    os.execv(sys.executable, [sys.executable, "-m", "tcg_assets.unstick", *(["--dry-run"] if dry_run else [])])
 
 
 @service_app.command("print")
