@@ -11,6 +11,7 @@ from tcg_core.provenance import MANIFEST, read_manifest
 
 #: Written anew by whoever starts Dagster, with this machine's paths.
 _DAGSTER_CONFIG = "dagster/dagster.yaml"
+_CACHE = "cache/"
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal")
 RESTORING = ".restoring.json"
 
@@ -25,7 +26,7 @@ class Listing:
 
 
 def list_home(home: Home) -> Listing:
-    """Everything but temporaries, locks, SQLite's side files and Dagster's written configuration."""
+    """Everything but temporaries, locks, caches, SQLite's side files and Dagster's written configuration."""
     runs = tuple(sorted(_below(home, run) for run in unfinished_runs(home)))
     databases, files = [], []
     for path in walk(home.root):
@@ -55,9 +56,14 @@ def walk(root: Path) -> Iterator[Path]:
 
 
 def wanted(name: str) -> bool:
-    """False for what must not travel."""
+    """False for what must not travel, and for what is made again when it is missing."""
     last = name.rsplit("/", 1)[-1]
-    return not (name in (_DAGSTER_CONFIG, RESTORING) or last == "lock" or last.endswith((".lock", *_BESIDE_DATABASES)))
+    return not (
+        name in (_DAGSTER_CONFIG, RESTORING)
+        or name.startswith(_CACHE)
+        or last == "lock"
+        or last.endswith((".lock", *_BESIDE_DATABASES))
+    )
 
 
 def is_database(path: Path) -> bool:

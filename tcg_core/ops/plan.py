@@ -20,6 +20,7 @@ from tcg_core.ops import leftovers, orphans
 from tcg_core.ops.listing import unfinished_runs
 from tcg_core.ops.reach import Artifact, Key, kept, lineage
 from tcg_core.ops.retention import Retention
+from tcg_core.submission.ladder import records
 
 Action = Literal["remove", "adopt", "forget", "look"]
 #: Kinds that may go when nothing needs them; whatever else is registered stays.
@@ -76,6 +77,7 @@ def make_plan(home: Home, retention: Retention) -> Plan:
     )
     named = {
         *_named(retention, rows),
+        *(("submission", record.submission) for record in records(home)),
         *(("submission", id) for id in (promoted if retention.past_champions else promoted[-1:])),
         *(orphan.manifest_key for orphan in found if orphan.manifest_key and orphan.intact),
         *(("work_plan", run.name) for run in unfinished_runs(home) if run not in abandoned),

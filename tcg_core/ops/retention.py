@@ -15,7 +15,8 @@ FILE = "retention.json"
 class Retention:
     """Ages in days, counted from when a thing was last materialized or changed.
 
-    keep: ids of submissions (or of any artifact) that stay for good, with their whole lineage. recent_days: everything
+    Whatever was sent to the ladder stays for good with its whole lineage, and so does what ``keep`` names: ids of submissions
+    or of any artifact. recent_days: everything
     younger stays. failed_days: the same for what failed its checks or was never checked. superseded_days: for day
     versions that are no longer selected. past_champions: submissions that were ever promoted stay. latest: how many of
     each kind stay whatever their age, counted among those whose checks passed. running_days: a tournament that nobody

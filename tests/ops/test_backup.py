@@ -32,7 +32,12 @@ IGNORED = ("ops.lock", "-wal", "-shm", "trainer.lock", "dagster.yaml")
 def contents(root: Path) -> dict[str, str]:
     found = {}
     for path in sorted(root.rglob("*")):
-        if path.is_file() and not path.name.endswith(IGNORED) and path.suffix not in (".sqlite", ".db"):
+        if (
+            path.is_file()
+            and not path.name.endswith(IGNORED)
+            and "cache" not in path.parts
+            and path.suffix not in (".sqlite", ".db")
+        ):
             found[path.relative_to(root).as_posix()] = sha256_file(path)
     return found
 
@@ -48,6 +53,7 @@ def filled(home: Home) -> Home:
     write_bytes(home.quarantine / "2026-08-01.jsonl", b"{}\n")
     write_bytes(home.dagster / "dagster.yaml", b"storage: elsewhere\n")
     write_bytes(home.root / "trainer.lock", b"1\n")
+    write_bytes(home.root / "cache" / "anything.bin", b"made again")
     write_bytes(home.plans / f".tmp-{os.getpid()}-x" / "half", b"half")
     storage = home.dagster / "storage" / "runs.db"
     storage.parent.mkdir(parents=True)
@@ -76,6 +82,7 @@ def test_a_restored_home_is_the_one_that_was_backed_up(filled, tmp_path):
     held = dump(other.dagster / "storage" / "runs.db")
     assert any("second" in line for line in held) and not any("uncommitted" in line for line in held)
     assert not (other.dagster / "dagster.yaml").exists() and not (other.root / "trainer.lock").exists()
+    assert not (other.root / "cache").exists()
     assert {n.state for n in walk_back(other, other.submissions / "submission-a")} == {"intact"}
     newest = max((p for p in filled.root.rglob("recorded.json")), key=lambda p: p.stat().st_mtime_ns)
     assert (other.root / newest.relative_to(filled.root)).stat().st_mtime_ns == newest.stat().st_mtime_ns

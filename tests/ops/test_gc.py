@@ -21,6 +21,7 @@ from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.plan import make_plan
 from tcg_core.ops.retention import Retention, read_retention
 from tcg_core.provenance import Input, verify_files
+from tcg_core.submission.ladder import add_push
 from tcg_core.train.errors import TrainerBusy
 from tcg_core.train.lock import trainer_lock
 from tests.ops.chain import BROKEN, age, artifact, chain, day
@@ -71,7 +72,7 @@ def test_an_old_chain_goes_from_its_tournament_to_its_plan_and_the_rest_stays_wh
 
 
 def test_what_is_named_recent_or_was_champion_stays_with_its_lineage(home):
-    for name in ("named", "champion", "other", "last"):
+    for name in ("named", "champion", "sent", "other", "last"):
         chain(home, name, (day(home, "2026-08-01"),))
     with catalog(home) as connection:
         connection.execute("DROP TABLE IF EXISTS promotions")
@@ -79,12 +80,13 @@ def test_what_is_named_recent_or_was_champion_stays_with_its_lineage(home):
         connection.executemany(
             "INSERT INTO promotions VALUES (?, ?)", [("submission-champion", "promoted"), ("submission-other", "rejected")]
         )
+    add_push(home, "submission-sent", "1")
     assert make_plan(home, ONE).items == (), "something recent would go"
     age(home, 40)
     clean(home, Retention(keep=("submission-named",), latest=1))
-    assert ids(home, "submission") == {"submission-named", "submission-champion", "submission-last"}
-    assert ids(home, "work_plan") == {"plan-named", "plan-champion", "plan-last"}
-    assert ids(home, "tournament") == {"tournament-named", "tournament-champion", "tournament-last"}
+    assert ids(home, "submission") == {"submission-named", "submission-champion", "submission-sent", "submission-last"}
+    assert ids(home, "work_plan") == {"plan-named", "plan-champion", "plan-sent", "plan-last"}
+    assert ids(home, "tournament") == {"tournament-named", "tournament-champion", "tournament-sent", "tournament-last"}
     with pytest.raises(TcgError, match="keep names nobody"):
         make_plan(home, Retention(keep=("nobody",)))
 
