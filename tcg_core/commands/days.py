@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tcg_core.commands.show import show, table
+from tcg_core.commands.show import ChecksFailed, show, table
 from tcg_core.home import Home, parse_day
 
 app = typer.Typer(no_args_is_help=True, help="Days: record real games, fetch or add an archive, build and promote, list.")
@@ -101,3 +101,27 @@ def list_days() -> None:
     table("inbox", ["archive", "bytes"], [[path.name, path.stat().st_size] for path in sorted(home.inbox.glob("*.zip"))])
     found = rows(home)
     table("days", list(found[0]) if found else [], [list(row.values()) for row in found])
+
+
+@app.command()
+def verify(
+    days: Annotated[list[str] | None, typer.Argument(help="Days, YYYY-MM-DD; every validated day if left out.")] = None,
+) -> None:
+    """Reads validated days and their archives again, whole; a damaged day goes out of selection until it is built again."""
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.datasets import datasets_of
+    from tcg_core.dataset.promote import verify_day
+    from tcg_core.progress import track
+
+    asked = [parse_day(day) for day in days or ()]
+    home = Home.resolve().prepare()
+    with catalog(home) as connection:
+        chosen = asked or [row.day for row in datasets_of(connection, state="validated")]
+    checks = {day: verify_day(home, day) for day in track(chosen, "verify", len(chosen), "days")}
+    rows = [
+        [day, c.name, "pass" if c.passed else "FAIL" if c.blocks else "warn", c.message] for day in chosen for c in checks[day]
+    ]
+    table("verified days", ["day", "check", "result", "message"], rows)
+    damaged = [day for day in chosen if any(check.blocks for check in checks[day])]
+    if damaged:
+        raise ChecksFailed(f"{len(damaged)} of {len(chosen)} days are damaged and out of selection: {', '.join(damaged)}")

@@ -104,10 +104,12 @@ def _table(connection: sqlite3.Connection, sql: str) -> pa.Table:
     connection.execute(f"CREATE TEMP VIEW asked AS {sql}")
     try:
         described = [(row["name"], row["type"]) for row in connection.execute("PRAGMA temp.table_info(asked)")]
-        rows = connection.execute("SELECT * FROM asked").fetchall()
+        cursor = connection.cursor()
+        cursor.row_factory = None  # plain tuples: a season's games are many rows
+        rows = cursor.execute("SELECT * FROM asked").fetchall()
     finally:
         connection.execute("DROP VIEW asked")
-    columns = list(zip(*(tuple(row) for row in rows), strict=True)) or [()] * len(described)
+    columns = list(zip(*rows, strict=True)) or [()] * len(described)
     arrays = [pa.array(column, _TYPES[kind]()) for column, (_, kind) in zip(columns, described, strict=True)]
     return pa.Table.from_arrays(arrays, names=[name for name, _ in described])
 
