@@ -96,6 +96,10 @@ class Match:
         ours = seat == self._schedule.candidate_seat(self.game)
         self._finish("loss" if ours else "win", reason, "candidate" if ours else "opponent", detail[:500])
 
+    def killed(self, detail: str) -> None:
+        """Ends the game as the opponent's loss: it killed the process that played it."""
+        self._finish("win", "killed", "opponent", detail[:500])
+
     def void(self, reason: str, detail: str) -> None:
         """Ends the game without a result: the engine, not a seat, failed."""
         self._finish("none", reason, "engine", detail[:500])

@@ -12,8 +12,8 @@ from tcg_core.arena.schedule import Schedule, ScheduledGame
 from tcg_core.arena.seats import Seat, open_seat
 from tcg_core.home import Home
 
-#: Games in play at once where every seat takes many: the network answers 16 rows at little more than the price of 2.
-TOGETHER = 16
+#: Games in play at once where every seat takes many: enough that rows of like size can be asked together.
+TOGETHER = 32
 
 Sink = Callable[[Game], None]
 Starting = Callable[[ScheduledGame], None]

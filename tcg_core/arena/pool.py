@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from typing import IO
 
 from tcg_core.arena.errors import ArenaError
 from tcg_core.arena.match import Match
+from tcg_core.arena.opponents import FOREIGN
 from tcg_core.arena.playing import TOGETHER
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Schedule
@@ -27,6 +29,7 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 _POLL = 0.05
 #: A game that ended this many workers by itself has no result.
 _DEATHS = 2
+_KILLED = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @dataclass
@@ -111,7 +114,7 @@ def _ended(schedule: Schedule, directory: Path, worker: _Worker) -> _Worker | No
         index = int(json.loads(note.read_text())["index"])
         deaths[index] = deaths.get(index, 0) + 1
         if deaths[index] >= _DEATHS and index in remaining:
-            _record_void(schedule, directory, index, f"the match process ended twice in this game, with code {code}: {said}")
+            _record(schedule, directory, index, code, f"the match process ended twice in this game, with code {code}: {said}")
             remaining = tuple(other for other in remaining if other != index)
     elif worker.job.together == 1:
         raise ArenaError(f"a match process ended with code {code} before its first game: {said}")
@@ -122,9 +125,14 @@ def _ended(schedule: Schedule, directory: Path, worker: _Worker) -> _Worker | No
     return started
 
 
-def _record_void(schedule: Schedule, directory: Path, index: int, detail: str) -> None:
+def _record(schedule: Schedule, directory: Path, index: int, code: int, detail: str) -> None:
+    """The game's result: the engine aborts or faults by itself, but only somebody else kills; an agent that is not ours can."""
     match = Match(schedule, schedule.games[index])
-    match.void("engine", detail)
+    opponent = schedule.players[schedule.opponent_of(match.game)]
+    if -code in _KILLED and opponent.kind == FOREIGN:
+        match.killed(detail)
+    else:
+        match.void("engine", detail)
     assert match.result is not None
     write_json(game_path(directory, index), asdict(match.result))
 

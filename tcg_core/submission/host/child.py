@@ -105,7 +105,8 @@ def plain(answer: Any) -> Any:
 
 
 def failed(kind: str, error: BaseException) -> dict[str, Any]:
-    """An exception as a reply, cut to a readable size."""
+    """An exception as a reply, cut to a readable size; the limit of memory has its own kind."""
+    kind = "memory" if isinstance(error, MemoryError) else kind
     text = f"{type(error).__name__}: {error}"[:1000]
     return {"failure": kind, "text": text, "trace": "".join(traceback.format_exception(error))[-4000:]}
 

@@ -23,7 +23,7 @@ import psutil  # type: ignore[import-untyped]  # no type information is publishe
 from tcg_core.errors import TcgError
 from tcg_core.submission.host import child
 
-Reason = Literal["load", "error", "timeout", "crash", "garbage", "memory"]
+Reason = Literal["load", "error", "timeout", "crash", "garbage", "memory", "output"]
 #: Packages that an agent may only use if they lie in its own folder.
 BLOCKED = ("tcg_core", "tcg_assets", "mlx", "dagster", "kaggle_environments")
 GIBIBYTE = 1 << 30
@@ -50,10 +50,11 @@ class AgentFailure(TcgError):
 @dataclass(frozen=True)
 class Limits:
     """What an agent process may use. memory: bytes resident (and private data, where the system limits it); file: bytes of
-    one file; load: seconds to load; the time of a decision is given with each request."""
+    one file; output: bytes printed; load: seconds to load; the time of a decision is given with each request."""
 
     memory: int = 6 * GIBIBYTE
     file: int = 256 << 20
+    output: int = 64 << 20
     load: float = 120.0
 
 
@@ -180,6 +181,9 @@ class AgentProcess:
             raise AgentFailure("garbage", f"a reply that is no JSON: {error}") from None
         if "failure" in reply:
             raise AgentFailure(reply["failure"], str(reply.get("text", "")))
+        if self.printed > self.limits.output:
+            self._kill()
+            raise AgentFailure("output", f"{self.printed >> 20} MiB printed, {self.limits.output >> 20} MiB allowed")
         return reply
 
     def _receive(self, count: int, deadline: float) -> bytes:
