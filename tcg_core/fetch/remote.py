@@ -78,11 +78,11 @@ def _call(what: str, request: Callable[[], T]) -> T:
     try:
         with _quiet():
             return request()
-    except Exception as error:  # the client raises bare Exceptions too
+    except (Exception, SystemExit) as error:  # the client raises bare Exceptions, and ends the process where it sees no way
         raise FetchError(f"{what}: {_told(error)}") from None
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     """Class and HTTP status only: the text of such an error quotes signed addresses, and may echo what was sent."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:

@@ -130,6 +130,13 @@ def test_without_credentials_nothing_is_asked(home, bare, monkeypatch, capfd):
         KaggleRemote()
 
 
+def test_a_client_that_would_end_the_process_is_an_error(home, kaggle, monkeypatch):
+    remote = KaggleRemote()
+    monkeypatch.setattr(type(remote._api), "dataset_download_files", lambda *_, **__: sys.exit(1))
+    with pytest.raises(FetchError, match="SystemExit; what was downloaded is kept"):
+        remote.archive(f"{PREFIX}-{V1}", home.inbox)
+
+
 def test_a_client_that_leaves_no_file_is_an_error(home, kaggle, monkeypatch):
     remote = KaggleRemote()
     monkeypatch.setattr(type(remote._api), "dataset_download_files", lambda *_, **__: None)
