@@ -24,7 +24,6 @@ from tcg_core.home import Home
 from tcg_core.model.config import ModelError
 from tcg_core.progress import PlannedMismatch
 from tcg_core.provenance import hash_files, read_manifest, write_manifest
-from tcg_core.recipe import Optimizer
 from tcg_core.train import __main__ as command_line
 from tcg_core.train import board, loop
 from tcg_core.train.baseline import count_ranks
@@ -37,15 +36,8 @@ from tcg_core.train.pointers import require
 from tcg_core.train.run import train
 from tcg_core.train.session import open_session
 from tcg_core.train.validate import check_coverage
-from tests.train.toy import RECIPE, shuffled, toy_home, toy_plan, toy_session
+from tests.train.toy import LEARNING, RECIPE, ranks_of, shuffled, toy_home, toy_plan, toy_session
 
-LEARNING = dataclasses.replace(
-    RECIPE,
-    model=dataclasses.replace(RECIPE.model, d_model=32, ff=64),
-    work=dataclasses.replace(RECIPE.work, batch_size=48),
-    optimizer=Optimizer(lr=6e-3),
-    epochs=5,
-)
 #: The seed's scalar tags (`mlx_training_pipeline`, Instrumentation), literally.
 SEED_TAGS = [
     "train/loss",
@@ -125,7 +117,7 @@ def test_shuffled_labels_must_fail(tmp_path: Path) -> None:
     """The same run on labels drawn at random: everything else passes, `learned` does not."""
     session = toy_session(toy_home(tmp_path / "home"), LEARNING)
     session.train, session.validation = shuffled(session.train), shuffled(session.validation)
-    session.ranks = count_shuffled_ranks(session)
+    session.ranks = ranks_of(session)
     writer = Board(tmp_path / "runs", 0, 0)
     loop.run_epochs(session, writer, lambda event: None, 1000)
     writer.close()
@@ -133,18 +125,6 @@ def test_shuffled_labels_must_fail(tmp_path: Path) -> None:
     assert not check.passed
     assert check.facts["acc"] <= check.facts["needed"]
     assert processed_as_planned(session.plan, session.progress).passed
-
-
-def count_shuffled_ranks(session: Any) -> Any:
-    """Rank counts of the shuffled training labels."""
-    from tcg_core.train.baseline import RankCounts
-
-    lanes = session.plan.lanes
-    side = ~lanes.validation.astype(bool)
-    rows = np.concatenate([np.arange(f, f + n) for f, n in zip(lanes.first_row[side], lanes.rows[side], strict=True)])
-    found = session.train.fetch(rows)
-    stop = found["y"] == found.lengths("option")
-    return RankCounts(tuple(np.bincount(found["y"][~stop]).tolist()), int(stop.sum()))
 
 
 def test_rank_counts_are_those_of_the_training_rows(trained: Trained) -> None:

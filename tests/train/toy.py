@@ -23,6 +23,7 @@ from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
 from tcg_core.replay.record_day import record_day
+from tcg_core.train.baseline import RankCounts
 from tcg_core.train.data import Source
 from tcg_core.train.session import Session, open_session
 
@@ -39,6 +40,15 @@ RECIPE = Recipe(
     schedule=Schedule(warmup_steps=4),
     epochs=2,
     latest_every_updates=3,
+)
+
+#: A run long enough to learn something of real games.
+LEARNING = replace(
+    RECIPE,
+    model=replace(RECIPE.model, d_model=32, ff=64),
+    work=replace(RECIPE.work, batch_size=48),
+    optimizer=Optimizer(lr=6e-3),
+    epochs=5,
 )
 
 
@@ -94,3 +104,13 @@ class Shuffled(Source):
 def shuffled(source: Source) -> Shuffled:
     """``source`` with its labels shuffled."""
     return Shuffled(source.days, source.readers, source.cache)
+
+
+def ranks_of(session: Session) -> RankCounts:
+    """Rank counts of the training labels as the session's source gives them."""
+    lanes = session.plan.lanes
+    side = ~lanes.validation.astype(bool)
+    rows = np.concatenate([np.arange(f, f + n) for f, n in zip(lanes.first_row[side], lanes.rows[side], strict=True)])
+    found = session.train.fetch(rows)
+    stop = found["y"] == found.lengths("option")
+    return RankCounts(tuple(np.bincount(found["y"][~stop]).tolist()), int(stop.sum()))
