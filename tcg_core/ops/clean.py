@@ -1,5 +1,6 @@
 """`tcg gc`: does what the plan says, later stages before earlier ones. Killed anywhere, the next call goes on."""
 
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from tcg_core.dataset.discard import discard
 from tcg_core.home import Home
 from tcg_core.lineage_days import inputs_of_all
 from tcg_core.ops.lock import ops_lock
-from tcg_core.ops.plan import Item, Plan, make_plan
+from tcg_core.ops.plan import REPORTS, Item, Plan, make_plan
 from tcg_core.ops.reach import Key
 from tcg_core.ops.retention import Retention
 from tcg_core.provenance import verify_files
 from tcg_core.train.lock import trainer_lock
+
+LOG = logging.getLogger("tcg")
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,24 @@ def clean(home: Home, retention: Retention) -> Cleaned:
         plan = make_plan(home, retention)
         freed = 0
         for item in _in_order(home, plan):
+            if item.key and item.action == "remove" and _moved_on(home, item.key, item.seen):
+                LOG.info("%s %s was used since it was looked at: it stays", *item.key)
+                continue
             _do(home, item)
             freed += item.bytes if item.action == "remove" else 0
     return Cleaned(plan, freed)
+
+
+def _moved_on(home: Home, key: Key, seen: str) -> bool:
+    """True if the thing was materialized or selected again since the plan was made, or something was made from it: stages
+    other than training hold no lock against a clean-up."""
+    with catalog(home) as connection:
+        if key[0] == DAY:
+            found = connection.execute("SELECT changed_at FROM datasets WHERE dataset_id = ?", (key[1],)).fetchone()
+        else:
+            found = connection.execute("SELECT registered_at FROM artifacts WHERE kind = ? AND id = ?", key).fetchone()
+        users = connection.execute("SELECT kind FROM artifact_inputs WHERE input_kind = ? AND input_id = ?", key).fetchall()
+    return found is None or found[0] != seen or any(row["kind"] not in REPORTS for row in users)
 
 
 def _in_order(home: Home, plan: Plan) -> list[Item]:
@@ -63,10 +81,10 @@ def _do(home: Home, item: Item) -> None:
         registry.register(home, verify_files(item.path), item.path)
         return
     _remove(item.path)
+    if item.path.parent == home.checkpoints:
+        _remove(home.runs / item.path.name)
     if item.key:
         kind, id = item.key
-        if kind == "checkpoint":
-            _remove(home.runs / id)
         for key in ((DAY, id), (STAGED, id)) if kind == DAY else (item.key,):
             _forget(home, key)
         _forget_files(home, item.path)

@@ -21,12 +21,13 @@ DAY_SECONDS = 86_400.0
 def temporaries(root: Path) -> list[Path]:
     """Temporaries whose writer no longer lives; of nested ones the outermost."""
     found: list[Path] = []
-    for path in sorted(root.rglob(f"{TEMP_PREFIX}*")):
-        owner = path.name.removeprefix(TEMP_PREFIX).split("-", 1)[0]
-        dead = not (owner.isdigit() and psutil.pid_exists(int(owner)))
-        if dead and not any(path.is_relative_to(other) for other in found):
-            found.append(path)
-    return found
+    for directory, below, names in os.walk(root):
+        for name in sorted(n for n in (*below, *names) if n.startswith(TEMP_PREFIX)):
+            owner = name.removeprefix(TEMP_PREFIX).split("-", 1)[0]
+            if not (owner.isdigit() and psutil.pid_exists(int(owner))):
+                found.append(Path(directory, name))
+        below[:] = [name for name in below if not name.startswith(TEMP_PREFIX)]
+    return sorted(found)
 
 
 def half_played(home: Home, idle_days: float) -> Iterator[tuple[Path, str]]:

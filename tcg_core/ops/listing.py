@@ -1,5 +1,6 @@
 """What of a data home goes into a backup, and which hashes are known before a file is read."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,10 +50,13 @@ def unfinished_runs(home: Home) -> list[Path]:
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Files below ``root`` that are no temporaries of a writer."""
-    for path in root.rglob("*"):
-        if path.is_file() and not any(part.startswith(TEMP_PREFIX) for part in path.relative_to(root).parts):
-            yield path
+    """Files below ``root`` that are no temporaries of a writer. What goes while it is walked is left out."""
+    for directory, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if not name.startswith(TEMP_PREFIX))
+        for name in sorted(names):
+            path = Path(directory, name)
+            if not name.startswith(TEMP_PREFIX) and path.is_file():
+                yield path
 
 
 def wanted(name: str) -> bool:
@@ -68,7 +72,7 @@ def wanted(name: str) -> bool:
 
 def is_database(path: Path) -> bool:
     """SQLite's, by name; the catalog and Dagster's storage have no others."""
-    return path.suffix in (".sqlite", ".db")
+    return path.name.endswith((".sqlite", ".db"))
 
 
 def known_hashes(root: Path) -> dict[str, str]:

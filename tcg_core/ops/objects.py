@@ -55,10 +55,11 @@ class Store:
 
     def put_database(self, source: Path) -> Stored:
         """Stores a consistent copy of an SQLite file that others write to; raises :class:`IntegrityError` for a damaged one."""
-        temporary = self._temporary()
+        # Beside the source: SQLite needs a local disk, the store may be on a network share.
+        temporary = temporary_beside(source)
         try:
             copy_database(source, temporary)
-            return self._keep(temporary, sha256_file(temporary))
+            return self.put(temporary, None)
         finally:
             temporary.unlink(missing_ok=True)
 

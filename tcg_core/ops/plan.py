@@ -32,7 +32,7 @@ _OLD_VERSIONS = ("superseded", "failed", "damaged")
 @dataclass(frozen=True)
 class Item:
     """One thing. action: ``remove`` it, ``adopt`` it into the registry, ``forget`` a row whose files are gone, or ``look``:
-    a person should. key: its kind and id, if it is registered."""
+    a person should. key: its kind and id, if it is registered; seen: when it was registered or changed, as the plan saw it."""
 
     action: Action
     what: str
@@ -40,6 +40,7 @@ class Item:
     why: str
     key: Key | None = None
     bytes: int = 0
+    seen: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,14 +145,8 @@ def _playing(home: Home, half: dict[Path, str]) -> Iterator[Key]:
 def _gone(row: Registered, why: dict[Key, str]) -> Item:
     key = (row.kind, row.id)
     if row.path.exists():
-        return Item(
-            "remove",
-            row.kind,
-            row.path,
-            f"{row.state}, {days_since(row.registered_at):.0f} days old, nothing needs it",
-            key,
-            size(row.path),
-        )
+        why_gone = f"{row.state}, {days_since(row.registered_at):.0f} days old, nothing needs it"
+        return Item("remove", row.kind, row.path, why_gone, key, size(row.path), row.registered_at)
     if key in why:
         return Item("look", row.kind, row.path, f"is missing, and is kept: {why[key]}; restore it from a backup", key)
     return Item("forget", row.kind, row.path, "its files are gone", key)
@@ -197,7 +192,15 @@ def _versions(
         if not old or key in why or (STAGED, row.dataset_id) in why:
             continue
         if path.is_dir():
-            yield Item("remove", f"{row.state} day version", path, f"of {row.day}, nothing needs it", key, size(path))
+            yield Item(
+                "remove",
+                f"{row.state} day version",
+                path,
+                f"of {row.day}, nothing needs it",
+                key,
+                size(path),
+                changed[row.dataset_id],
+            )
         elif key in registered or (STAGED, row.dataset_id) in registered:
             yield Item("forget", f"{row.state} day version", path, "its files are gone", key)
 
@@ -213,7 +216,9 @@ def _old_archives(rows: list[Registered], present: set[str], needed: set[Key]) -
         if row.kind == ARCHIVE and row.content not in present and key not in needed:
             action: Action = "remove" if row.path.exists() else "forget"
             why = "the day has another one, nothing needs it"
-            yield Item(action, "superseded archive", row.path, why, key, size(row.path) if row.path.exists() else 0)
+            yield Item(
+                action, "superseded archive", row.path, why, key, size(row.path) if row.path.exists() else 0, row.registered_at
+            )
 
 
 def _runs_of_steps(graph: dict[Key, tuple[Key, ...]]) -> dict[Key, tuple[Key, ...]]:

@@ -36,7 +36,7 @@ def contents(root: Path) -> dict[str, str]:
             path.is_file()
             and not path.name.endswith(IGNORED)
             and "cache" not in path.parts
-            and path.suffix not in (".sqlite", ".db")
+            and not path.name.endswith((".sqlite", ".db"))
         ):
             found[path.relative_to(root).as_posix()] = sha256_file(path)
     return found
@@ -55,12 +55,13 @@ def filled(home: Home) -> Home:
     write_bytes(home.root / "trainer.lock", b"1\n")
     write_bytes(home.root / "cache" / "anything.bin", b"made again")
     write_bytes(home.plans / f".tmp-{os.getpid()}-x" / "half", b"half")
-    storage = home.dagster / "storage" / "runs.db"
-    storage.parent.mkdir(parents=True)
-    with closing(sqlite3.connect(storage)) as connection:
-        connection.execute("CREATE TABLE runs (id TEXT)")
-        connection.execute("INSERT INTO runs VALUES ('first')")
-        connection.commit()
+    (home.dagster / "storage").mkdir(parents=True)
+    # Dagster has a database whose whole name is its suffix.
+    for name in ("runs.db", ".db"):
+        with closing(sqlite3.connect(home.dagster / "storage" / name)) as connection:
+            connection.execute("CREATE TABLE runs (id TEXT)")
+            connection.execute("INSERT INTO runs VALUES ('first')")
+            connection.commit()
     return home
 
 
@@ -80,6 +81,7 @@ def test_a_restored_home_is_the_one_that_was_backed_up(filled, tmp_path):
     assert contents(other.root) == expected and len(expected) > 15
     assert dump(other.catalog) == dump(filled.catalog)
     held = dump(other.dagster / "storage" / "runs.db")
+    assert any("first" in line for line in dump(other.dagster / "storage" / ".db"))
     assert any("second" in line for line in held) and not any("uncommitted" in line for line in held)
     assert not (other.dagster / "dagster.yaml").exists() and not (other.root / "trainer.lock").exists()
     assert not (other.root / "cache").exists()

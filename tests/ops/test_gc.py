@@ -178,11 +178,13 @@ def test_a_run_that_can_be_continued_keeps_its_plan_and_its_days_until_it_is_giv
     artifact(home, "work_plan", "later", (cards.as_input(),))
     day(home, "2026-08-01", archive="second", episodes=2)
     write_json(home.checkpoints / "unfinished" / "latest.json", {"path": "step_1", "step": 1, "sha256": "x"})
+    write_bytes(home.runs / "unfinished" / "events", b"x")
     age(home, 40)
     assert make_plan(home, ONE).items == ()
     old(home.checkpoints / "unfinished", 40)
     done = clean(home, ONE)
     assert {item.what for item in done.plan.items} == {"abandoned training run", "work_plan", "superseded day version"}
+    assert not (home.runs / "unfinished").exists()
 
 
 def test_orphans_are_adopted_when_whole_told_of_when_strange_and_removed_when_broken(home):
@@ -241,6 +243,45 @@ def test_killed_between_any_two_removals_the_next_call_goes_on_and_nothing_kept_
     clean(home, ONE)
     assert {id for id in ids(home) if id.endswith("-old")} == set()
     assert all(node.state == "intact" for node in walk_back(home, home.submissions / "submission-new"))
+
+
+@pytest.mark.parametrize("how", ["again", "used"])
+def test_what_is_used_between_look_and_removal_stays(home, monkeypatch, how):
+    cards = artifact(home, "card_features", "old")
+    artifact(home, "card_features", "new")
+    age(home, 40)
+    look = clean_module.make_plan
+
+    def looked(*arguments):
+        plan = look(*arguments)
+        assert [item.key for item in plan.items] == [("card_features", "old")]
+        if how == "again":
+            artifact(home, "card_features", "old")
+        else:
+            artifact(home, "work_plan", "plan", (cards.as_input(),))
+        return plan
+
+    monkeypatch.setattr(clean_module, "make_plan", looked)
+    assert clean(home, ONE).freed == 0
+    assert registry.find(home, "card_features", "old").is_dir()
+
+
+def test_a_superseded_version_that_is_restored_in_between_stays(home, monkeypatch):
+    old_version = day(home, "2026-08-02")
+    day(home, "2026-08-02", archive="second", episodes=2)
+    age(home, 20)
+    look = clean_module.make_plan
+
+    def looked(*arguments):
+        plan = look(*arguments)
+        assert [item.key for item in plan.items] == [("parquet_day", old_version.id)]
+        with catalog(home) as connection:
+            connection.execute("UPDATE datasets SET changed_at = 'now' WHERE dataset_id = ?", (old_version.id,))
+        return plan
+
+    monkeypatch.setattr(clean_module, "make_plan", looked)
+    clean(home, ONE)
+    assert registry.find(home, "parquet_day", old_version.id).is_dir()
 
 
 def test_a_missing_artifact_that_is_kept_is_told_and_not_forgotten(home):
