@@ -5,6 +5,7 @@ day and never open the catalog.
 """
 
 import logging
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -125,7 +126,7 @@ def _one(home: Home, day: str, workers: int, missing: bool) -> DayResult:
         if excluded is not None:
             return DayResult(day, "excluded", f"dataset {excluded.dataset_id}: {excluded.reason}")
         return _build(home, day, workers)
-    except (TcgError, EncodeError, OSError) as error:
+    except (TcgError, EncodeError, OSError, sqlite3.OperationalError) as error:
         return DayResult(day, "failed", str(error))
 
 

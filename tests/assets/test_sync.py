@@ -94,3 +94,17 @@ def test_what_is_registered_but_gone_is_named_and_not_told(run: Run, stages: Sta
 def test_the_command_refuses_a_name_that_is_no_day(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--days", "yesterday"]) == 2
     assert capsys.readouterr().err.startswith("error: day 'yesterday' is not a date")
+
+
+def test_of_a_long_history_checks_are_told_of_the_newest_day_and_of_bad_ones(run: Run, stages: Stages, home: Home) -> None:
+    for day in (DAY, "2026-08-03"):
+        assert run("ingest_day", partition_key=day).success
+    stages.failing = "legal_labels"
+    assert not run("ingest_day", partition_key=BAD).success
+    with dg.DagsterInstance.ephemeral() as fresh:
+        sync(fresh, home)
+        key = dg.AssetCheckKey(dg.AssetKey("staged_day"), "legal_labels")
+        told = fresh.event_log_storage.get_asset_check_execution_history(key, limit=10)
+        passed = [record.event.dagster_event.asset_check_evaluation_data.passed for record in reversed(told)]
+        assert passed == [False, True], "the bad day, then the newest"
+        assert len(_history(fresh, "staged_day")) == 3

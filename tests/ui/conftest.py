@@ -1,10 +1,10 @@
-"""A webserver on a data home whose history was made by the real jobs over fake stages, and a browser on it."""
+"""Webserver and daemon, started as `tcg ui` starts them, and a browser on them."""
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -15,15 +15,12 @@ from typing import Any
 
 import pytest
 
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import run_day
-from tcg_assets.serve import environment
+from tcg_assets.serve import command, environment
 from tcg_core.home import Home
-from tests.assets.fakes import Stages
+from tests.ui.live import make_home
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / "tests" / "ui" / "screenshots"
-GOOD, BAD = "2026-08-01", "2026-08-02"
 LOCATION = "tcg_assets"
 _SECONDS_TO_START = 120.0
 
@@ -38,26 +35,23 @@ class Served:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    home = Home(tmp_path_factory.mktemp("ui") / "data").prepare()
-    with pytest.MonkeyPatch.context() as patch, open_instance(home) as instance:
-        patch.setenv("TCG_DATA", str(home.root))
-        stages = Stages(patch)
-        assert run_day(instance, home, GOOD).success
-        stages.failing = "legal_labels"
-        assert not run_day(instance, home, BAD).success
+    home = make_home(tmp_path_factory.mktemp("ui") / "data")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "dagster_webserver", "-w", "workspace.yaml", "-h", "127.0.0.1", "-p", str(port)]
+    settings = os.environ | environment(home)
     with (home.root / "webserver.log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment(home), stdout=log, stderr=log)
+        server = subprocess.Popen(command(port), cwd=home.dagster, env=settings, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         _wait(url, server, home)
         yield Served(url, home)
     finally:
-        server.terminate()
-        server.wait(timeout=30)
+        server.send_signal(signal.SIGINT)
+        try:
+            server.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            server.kill()
 
 
 @pytest.fixture(scope="session")
