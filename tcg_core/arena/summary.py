@@ -20,7 +20,8 @@ class Summary:
 
     seats: (W, D, L) of the candidate in seat 0 and in seat 1; pairs: pentanomial over pairs whose games are both clean;
     apart: reasons of games that are no evidence, by "offender reason"; faults: the candidate's own errors, illegal
-    answers and time-outs, the last also counted by themselves; fallbacks: of (candidate, opponent) over all games.
+    answers and time-outs, the last also counted by themselves; fallbacks: of (candidate, opponent) over all games; turns:
+    of every game, ascending.
     """
 
     opponent: str
@@ -38,9 +39,14 @@ class Summary:
     opponent_faults: int
     fallbacks: tuple[int, ...]
     decisions_mean: float
-    turns_median: float
+    turns: tuple[int, ...]
     decision_ms: tuple[float, ...]
     slowest_ms: tuple[float, ...]
+
+    @property
+    def turns_median(self) -> float:
+        """Turns of the middle game."""
+        return float(self.turns[len(self.turns) // 2])
 
     @property
     def clean(self) -> int:
@@ -63,7 +69,7 @@ class Summary:
         return sprt(self.counts, *SPRT_ELO)
 
     def facts(self) -> dict[str, Any]:
-        """Plain values; an infinite Elo is None."""
+        """Plain values; an infinite Elo is None, and so are score and interval where no game counts."""
         score = self.score
         found: dict[str, Any] = {
             "games": self.games, "clean": self.clean, "wins": self.wins, "draws": self.draws, "losses": self.losses,
@@ -74,6 +80,7 @@ class Summary:
             "decisions_mean": round(self.decisions_mean, 1), "turns_median": self.turns_median,
             "decision_ms": round(self.decision_ms[0], 3), "slowest_ms": round(self.slowest_ms[0], 1),
         }  # fmt: skip
+        found |= {"score": None, "low": None, "high": None}
         if score is not None:
             elo, nelo = logistic_elo(self.counts), normalised_elo(self.counts)
             found |= {
@@ -112,7 +119,7 @@ def summarise(opponent: str, games: Iterable[Game]) -> Summary:
         opponent_faults=sum(game.offender == "opponent" for game in played),
         fallbacks=tuple(sum(game.fallbacks[place] for game in played) for place in (0, 1)),
         decisions_mean=sum(counted) / len(played),
-        turns_median=float(sorted(game.turns for game in played)[len(played) // 2]),
+        turns=tuple(sorted(game.turns for game in played)),
         decision_ms=tuple(1000 * sum(game.seconds[place] for game in played) / max(1, counted[place]) for place in (0, 1)),
         slowest_ms=tuple(1000 * max(game.slowest[place] for game in played) for place in (0, 1)),
     )

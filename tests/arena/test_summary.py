@@ -1,10 +1,14 @@
 """What is counted, and what is shown apart and counts for nothing."""
 
+import re
 from dataclasses import replace
 
-from tcg_core.arena.report import report
+from tcg_core.arena.plots import forest
+from tcg_core.arena.report import report, sentences
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Player, make_schedule
+from tcg_core.arena.stats.bradley_terry import Result, ratings
+from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import summarise
 
 GAME = Game(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
@@ -42,7 +46,7 @@ def test_our_own_faults_are_counted_by_kind():
     found = summarise("x", spoiled)
     assert found.score is None and found.clean == 0
     assert (found.facts()["errors"], found.facts()["timeouts"]) == (1, 1)
-    assert "score" not in found.facts()
+    assert found.facts()["score"] is None
 
 
 def test_report_states_each_verdict_and_survives_a_pairing_without_evidence():
@@ -51,9 +55,43 @@ def test_report_states_each_verdict_and_survives_a_pairing_without_evidence():
         "v1", tuple(Player(name, "baseline", name, "0" * 64, "sample", (1,)) for name in ("us", "x", "y")), 2, 1, "1"
     )
     page = report("id", schedule, [summarise("x", games(*["win"] * 80)), summarise("y", spoiled)], {}, {"engine": "<v1>"})
-    assert "stronger than x" in page and "no game counts" in page and "opponent crash 2" in page
+    assert "is stronger than x" in page and "no game counts" in page and "opponent crash 2" in page
     assert ">stronger (" in page and "&lt;v1&gt;" in page
     even = report("id", schedule, [summarise("x", games(*["win", "loss"] * 10))], {}, {})
     assert "no difference is shown" in even and "undecided" in even
     lost = report("id", schedule, [summarise("x", games(*["loss"] * 80))], {}, {})
     assert "weaker than x" in lost and "not stronger" in lost and "−∞" in lost
+
+
+def test_every_part_of_the_report_is_there():
+    schedule = make_schedule(
+        "v1",
+        tuple(
+            Player(name, "baseline", name, "0" * 64, deck, (1,)) for name, deck in (("us", "mine"), ("x", "red"), ("y", "red"))
+        ),
+        2,
+        1,
+        "1",
+    )
+    found = [summarise(name, games("win", "win", "loss", "win")) for name in ("x", "y")]
+    rated = ratings([Result("us", name, 3, 4) for name in ("x", "y")])
+    page = report("id", schedule, found, rated, {"engine": "v1"})
+    titles = re.findall("<h2>(.*?)</h2>", page)
+    assert titles == [
+        "What this shows", "Scores", "Ratings of the field", "Cross table", "Seats", "Decks", "How games end", "Length of games",
+        "Time of decisions", "Errors and fallbacks", "Players", "Identity",
+    ]  # fmt: skip
+    assert page.count("<svg") == 3
+    assert "6 / 0 / 2" in page, "both opponents play the deck red: their games are one row"
+    assert page.count("75.0%") >= 4 and "25.0%" in page, "the cross table has both sides of a pairing"
+
+
+def test_a_pairing_of_mostly_spoiled_games_concludes_nothing():
+    mostly = [replace(g, offender="opponent", reason="crash") if g.index < 60 else g for g in games(*["win"] * 80)]
+    [said, _] = sentences("us", [summarise("x", mostly)])
+    assert said.startswith("Against x only 20 of 80 games count") and "stronger" not in said
+
+
+def test_a_long_name_stays_inside_the_plot():
+    page = forest([("a name that is much longer than the space left of the axis", Interval(0.5, 0.4, 0.6))], "scores")
+    assert "a name that is much lo…" in page
