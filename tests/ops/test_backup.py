@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -189,30 +190,38 @@ def test_places_that_cannot_serve_are_refused(filled, tmp_path, monkeypatch):
         restore(Home(tmp_path / "other"), tmp_path / "backup")
 
 
-def test_a_run_under_way_is_copied_with_what_its_pointers_name(filled, tmp_path, monkeypatch):
+def written_step(run: Path, number: int) -> Path:
+    write_bytes(run / f"step_{number}" / "weights", b"w%d" % number)
+    write_json(run / f"step_{number}" / "manifest.json", {"n": number})
+    return run / f"step_{number}"
+
+
+@pytest.mark.parametrize("when", ["weights", "latest.json"])
+def test_a_run_under_way_is_copied_with_what_its_pointers_name(filled, tmp_path, monkeypatch, when):
     run = filled.checkpoints / "running"
-    step = {n: run / f"step_{n}" for n in (1, 2)}
-    for n, where in step.items():
-        write_bytes(where / "weights", b"w%d" % n)
-        write_json(where / "manifest.json", {"n": n})
+    first = written_step(run, 1)
     write_json(run / "latest.json", {"step": 1, "path": "step_1", "sha256": "x"})
     put, moved = Store.put, []
 
     def moving(self, source, expected):
-        if source == step[1] / "manifest.json" and not moved:
+        if source in (first / when, run / when) and not moved:
             # As the trainer does: a later step is published, the pointer moves, the earlier step goes.
             moved.append(1)
+            written_step(run, 2)
             write_json(run / "latest.json", {"step": 2, "path": "step_2", "sha256": "x"})
-            for file in step[1].iterdir():
-                file.unlink()
-            step[1].rmdir()
+            shutil.rmtree(first)
         return put(self, source, expected)
 
     monkeypatch.setattr(Store, "put", moving)
     record = backup(filled, tmp_path / "backup").record
     assert moved and not record.damaged
     held = {e.path for e in record.entries if e.path.startswith("checkpoints/running/")}
-    assert "checkpoints/running/step_2/manifest.json" in held and not any("step_1" in path for path in held)
+    assert held == {f"checkpoints/running/{name}" for name in ("latest.json", "step_2/manifest.json", "step_2/weights")}
+
+
+def test_a_run_that_never_pauses_is_named(filled, tmp_path, monkeypatch):
+    write_json(filled.checkpoints / "running" / "latest.json", {"step": 1, "path": "step_1", "sha256": "x"})
+    assert "changed 5 times" in backup(filled, tmp_path / "backup").record.damaged[0]
 
 
 def test_forgetting_old_backups_removes_only_what_nothing_else_needs(filled, tmp_path):

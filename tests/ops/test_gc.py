@@ -136,6 +136,7 @@ def test_archives_go_only_when_asked_and_only_those_of_nothing_kept(home):
         if archive == "used":
             chain(home, "a", (built,))
     age(home, 20)
+    assert not [i for i in make_plan(home, ONE).items if i.what == "superseded archive"]
     item = next(i for i in make_plan(home, Retention(latest=1, archives=True)).items if i.what == "superseded archive")
     assert item.path.stem == shas["2026-08-02", "gone"]
     clean(home, Retention(latest=1, archives=True))
