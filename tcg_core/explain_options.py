@@ -20,6 +20,7 @@ CONTEXTS = (
     "number of damage counters", "number of damage counters to remove", "go first", "mulligan", "activate", "first effect",
     "devolve further", "coin", "special condition to cause", "special condition to recover",
 )  # fmt: skip
+_AREAS = {Area.DECK: "deck", Area.HAND: "hand", Area.DISCARD: "discard", Area.PRIZE: "prize", Area.LOOKING: "looking"}
 _VERBS = {
     OptionType.YES: "yes",
     OptionType.NO: "no",
@@ -79,8 +80,9 @@ def _option(decision: Decision, row: Mapping[str, Any], position: int, names: Na
         words.append(f"{'to' if kind == OptionType.ATTACH else 'from'} {_place(decision, target, names)}")
     elif kind in (OptionType.TOOL_CARD, OptionType.ENERGY_CARD, OptionType.ENERGY) and source >= cards:
         words.append(f"on {_place(decision, source, names)}")
-    elif kind in (OptionType.CARD, OptionType.ABILITY, OptionType.DISCARD) and source >= 0:
-        words.append(f"({_where(decision, source)})")
+    elif kind in (OptionType.CARD, OptionType.ABILITY, OptionType.DISCARD):
+        # A face-down prize has no token of its own once the seat has deduced what its prizes are.
+        words.append(f"({_where(decision, source)})" if source >= 0 else f"({_AREAS.get(option.area or 0, 'hidden')})")
     if option.count is not None:
         words.append(f"× {option.count}")
     return " ".join(words)

@@ -1,6 +1,7 @@
 """Decisions of really recorded games, explained: against the replay itself, and against a network played by hand."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from tcg_core.replay.record_day import record_day
 from tests.submission.random_artifact import random_artifact
 
 DAY = "2026-08-01"
+GOLDEN = Path(__file__).parent / "golden"
 FEATURES = [stream.name for stream in SCHEMA.of_role("feature")]
 
 
@@ -190,3 +192,18 @@ def test_the_command_marks_the_recorded_answer(recorded: Home, artifact: str, mo
     chance = shown.picks[0].opinion.probabilities[answer[0]]
     assert f" -> {chance:7.1%}  {answer[0]:>3} {shown.options[answer[0]]}" in done.output
     assert f"artifact {artifact}" in done.output and "return" in done.output
+
+
+@pytest.mark.parametrize("day", ["2026-08-15", "2026-10-25"])
+def test_recorded_days_of_both_generations_can_be_explained(home: Home, day: str) -> None:
+    shutil.copy(GOLDEN / f"{day}.zip", home.inbox)
+    assert take_archive(home, day).passed
+    with zipfile.ZipFile(GOLDEN / f"{day}.zip") as archive:
+        name = archive.namelist()[-1]
+        steps = json.loads(archive.read(name))["steps"]
+    for side in (0, 1):
+        decisions = asked(steps, side)
+        for t, obs, _ in decisions[:: max(1, len(decisions) // 6)]:
+            shown = explain(home, day, int(Path(name).stem), side, t)
+            assert len(shown.options) == len(obs["select"]["option"]) and len(shown.table) > 4
+            assert not [words for words in shown.options if "option type" in words or "elsewhere" in words]
