@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from tcg_core.catalog.records import EpisodeRecord
 
 
 def draw_shape(path: Path, day: str, records: Sequence[EpisodeRecord], options: Counter[int]) -> None:
     """Decisions a game beside options a row, under 50 kB; without date or software in the file, so that its bytes repeat."""
+    from matplotlib.figure import Figure  # half a second, which every worker and every reader of days would pay
+
     games = [game.decisions for record in records for game in record.games if game.excluded is None]
     figure = Figure(figsize=(7, 2.6), dpi=80, layout="constrained")
     left, right = figure.subplots(1, 2)
