@@ -59,7 +59,7 @@ def test_the_launchpad_of_the_nightly_refuses_an_unknown_key(served: Served) -> 
 
 
 def test_a_submissions_page_leads_back_to_the_days_and_shows_its_inputs(served: Served, page: Any) -> None:
-    page.goto(f"{served.url}/assets/submission?view=lineage&lineageScope=upstream")
+    page.goto(f"{served.url}/assets/submission?view=lineage&lineageScope=upstream&lineageDepth=20")
     for asset in ("torch_artifact", "mlx_checkpoint", "work_plan", "parquet_day", "day_archive"):
         page.get_by_text(asset, exact=True).first.wait_for()
     shoot(page, "submission_lineage")
@@ -69,10 +69,9 @@ def test_a_submissions_page_leads_back_to_the_days_and_shows_its_inputs(served: 
 
 
 def test_a_plot_is_shown_as_a_picture(served: Served, page: Any) -> None:
-    page.goto(f"{served.url}/assets/submission?view=events")
-    page.get_by_text("plot_curve", exact=True).first.wait_for()
+    page.goto(f"{served.url}/assets/submission?view=overview")
+    page.get_by_text("plot_curve", exact=True).first.scroll_into_view_if_needed()
+    page.get_by_text("Show Markdown").last.click()
     picture = page.locator('img[src^="data:image/png;base64,"]').first
-    if not picture.is_visible():
-        page.get_by_text("Show Markdown").first.click()
-    picture.wait_for()
+    picture.wait_for(state="attached")
     assert picture.evaluate("image => image.naturalWidth") == 1, "the fake plot of one pixel, decoded"
