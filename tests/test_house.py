@@ -7,7 +7,21 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
-FLOW = ["engine", "replay", "catalog", "fetch", "encode", "dataset", "plan", "model", "train", "convert", "submission", "arena"]
+FLOW = [
+    "engine",
+    "replay",
+    "catalog",
+    "fetch",
+    "encode",
+    "dataset",
+    "plan",
+    "model",
+    "train",
+    "convert",
+    "submission",
+    "arena",
+    "ops",
+]
 SOURCES = sorted([*PROJECT.glob("tcg_core/**/*.py"), *PROJECT.glob("tcg_assets/**/*.py")])
 MLX_PACKAGES = {"model", "train", "convert"}
 

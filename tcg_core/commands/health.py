@@ -29,6 +29,7 @@ def status() -> None:
     from tcg_core.catalog.registry import list_artifacts
     from tcg_core.day_states import absences
     from tcg_core.lineage_days import warnings
+    from tcg_core.notify import open_incidents
 
     home = Home.resolve().prepare()
     print(f"data home {home.root}")
@@ -39,4 +40,6 @@ def status() -> None:
         print(f"{absence.day}: {absence.state}: {absence.line}")
     for line in warnings(home):
         print(f"WARN: {line}")
+    for held in open_incidents(home):
+        print(f"WARN: {held.incident.title} ({held.count} times since {held.first_at}); first: {held.incident.first}")
     print("automation: the inbox sensor starts on, the nightly schedule off; the UI's Automation page shows and switches both")

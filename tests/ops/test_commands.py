@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tcg_core.notify import incident, notify
 from tcg_core.ops.record import names_of
 from tests.ops.chain import age, chain, day
 
@@ -52,3 +53,14 @@ def test_services_are_written_where_they_are_asked_for(home, tmp_path):
     done = tcg(home.root, "service", "print", "launchd", "--to", tmp_path / "agents", "--port", 3111)
     assert sorted(path.name for path in (tmp_path / "agents").iterdir()) == ["tcg.daemon.plist", "tcg.webserver.plist"]
     assert "3111" in (tmp_path / "agents" / "tcg.webserver.plist").read_text() and done.returncode == 0
+
+
+def test_status_warns_of_superseded_days_and_open_incidents(home):
+    chain(home, "a", (day(home, "2026-08-01"),))
+    assert "WARN" not in tcg(home.root, "status").stdout
+    day(home, "2026-08-01", archive="second", episodes=2)
+    notify(home, incident("nightly", "work_plan", "the selection is empty"), to=())
+    told = [line for line in tcg(home.root, "status").stdout.splitlines() if line.startswith("WARN")]
+    assert (
+        len(told) == 2 and "built from superseded day 2026-08-01" in told[0] and "work_plan failed in nightly (1 times" in told[1]
+    )
