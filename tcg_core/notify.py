@@ -64,15 +64,13 @@ class Sent:
 
 def incident(job: str, step: str, error: str, *, partition: str = "", link: str = "", first: str = "") -> Incident:
     """An incident from a failure; pure. The same failure of the same step and day has the same key, whatever its run,
-    numbers and hashes are."""
+    its job, numbers and hashes are. ``job``: names of Dagster's own, with two underscores, are not shown."""
     message = " ".join(error.split()) or "no message"
     subject = f"{step or job}[{partition}]" if partition else step or job
     cause = re.sub(r"[0-9a-f]{6,}|\d+", "#", message.lower())
-    title = f"tcg: {subject} failed" + (f" in {job}" if step and step != job else "")
+    title = f"tcg: {subject} failed" + (f" in {job}" if step and step != job and not job.startswith("__") else "")
     short = message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
-    return Incident(
-        sha256_json([job, subject, cause])[:16], subject, title, short, first or first_step(step or job, partition), link
-    )
+    return Incident(sha256_json([subject, cause])[:16], subject, title, short, first or first_step(step or job, partition), link)
 
 
 def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> Sent:

@@ -80,6 +80,8 @@ def test_the_key_is_of_the_failure_and_not_of_the_run():
     assert failed("3 rows of 9f8e7d6c5b").key == failed("12 rows of 0a1b2c3d4e").key
     assert failed().key != failed("the archive is missing").key
     assert incident("nightly", "", "died").subject == "nightly"
+    by_hand = incident("__ASSET_JOB", "build_day", "check illegal_labels failed: 3 rows", partition="2026-08-03")
+    assert by_hand.key == failed().key and by_hand.title == "tcg: build_day[2026-08-03] failed"
 
 
 def test_a_webhook_that_was_down_is_told_at_the_next_occurrence_and_the_log_only_once(home, monkeypatch, caplog):
