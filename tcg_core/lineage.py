@@ -72,7 +72,7 @@ def _dataset_node(home: Home, dataset: DatasetRow) -> Node:
     state = _state(path) if path.is_dir() else gone
     reason = f": {dataset.reason}" if dataset.reason else ""
     note = f"{dataset.state}{reason}" + ("" if path.is_dir() else "; its files are gone")
-    return Node(0, DAY if dataset.state != "staged" else STAGED, dataset.dataset_id, state, str(path), note)
+    return Node(0, STAGED if dataset.state in ("staged", "failed") else DAY, dataset.dataset_id, state, str(path), note)
 
 
 @dataclass
