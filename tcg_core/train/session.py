@@ -1,6 +1,7 @@
 """A training run in memory: network, moments, cursor; made afresh or recovered, and saved."""
 
 import logging
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,7 @@ class Session:
         """Lets go of the row groups, in memory and on disk."""
         for source in (self.train, self.validation):
             source.cache.clear()
-        if (self.home.spill / self.plan.id).is_dir():
-            (self.home.spill / self.plan.id).rmdir()
+        shutil.rmtree(self.home.spill / self.plan.id, ignore_errors=True)
 
     def save(self, names: tuple[str, ...]) -> None:
         """Writes a checkpoint of the present state and makes the pointers ``names`` say it, ``latest`` first: a run killed

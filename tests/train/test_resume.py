@@ -15,6 +15,7 @@ from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.checks import Check
 from tcg_core.errors import ConfigError, IntegrityError, UnknownId
 from tcg_core.home import Home
+from tcg_core.lineage import walk_back
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.errors import ResumeRefused
 from tcg_core.plan.load import load_plan
@@ -147,6 +148,9 @@ def test_the_parent_is_part_of_the_identity(parent: Parent, tmp_path: Path) -> N
     assert sorted(first.tolist()) == sorted(again.tolist())
     assert first.tolist() != again.tolist()
     assert load_plan(parent.home, latest.id).parent == latest.parent
+    chain = {(node.kind, node.id): node.state for node in walk_back(parent.home, parent.home.plans / latest.id)}
+    assert chain["checkpoint", parent.plan.id] == "intact"
+    assert chain["work_plan", parent.plan.id] == "intact"
 
 
 @pytest.mark.parametrize(
