@@ -49,6 +49,7 @@ NIGHT = Nightly(
         epochs=6,
         latest_every_updates=3,
     ),
+    full_weekday="never",
     opponents=("random",),
     games=2,
 )
