@@ -1,4 +1,4 @@
-"""Days by the buttons of the UI, through the real daemon and the real stages."""
+"""Days by the buttons of the UI, through the real daemon and the real stages. After the pages, which show older results."""
 
 import time
 from typing import Any
