@@ -28,8 +28,8 @@ DECLARED = {
         },
         warn={
             "aux_heads": "each auxiliary head is better than its mean",
-            "aux_share": "auxiliary losses are not most of the loss",
-            "clipping": "most updates are within the gradient norm's limit",
+            "aux_share": "auxiliary losses are at most three quarters of the loss",
+            "grad_norm": "the gradient norm before the clip does not grow tenfold",
             "cache_hits": "row groups are mostly served from memory",
         },
     ),

@@ -120,7 +120,7 @@ def test_every_metric_is_defined() -> None:
     found.add(np.zeros((1, 2), np.float32), {"ce": np.ones(1)} | dict.fromkeys(heads, np.ones(1)), heads, inputs, labels)
     names = {name for name in found.result() if not name.startswith("mean_")} - {"rows", "valid", "attack_rows", "unforced"}
     assert names == defined
-    for check in ("learned", "aux_heads", "aux_share", "clipping", "cache_hits"):
+    for check in ("learned", "aux_heads", "aux_share", "grad_norm", "cache_hits"):
         assert hasattr(checks, check)
         assert f"`{check}`" in page
 

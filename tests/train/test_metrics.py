@@ -8,7 +8,7 @@ import pytest
 
 from tcg_core.dataset.cache import CacheCounters
 from tcg_core.train.baseline import RankCounts
-from tcg_core.train.checks import MARGIN, aux_heads, aux_share, cache_hits, clipping, finite, learned
+from tcg_core.train.checks import MARGIN, aux_heads, aux_share, cache_hits, finite, grad_norm, learned
 from tcg_core.train.metrics import Counters
 from tcg_core.train.state import CURVE_POINTS, Progress
 
@@ -117,6 +117,8 @@ def test_learned_demands_a_margin_a_lower_entropy_and_a_falling_loss() -> None:
     assert not learned(progress(needed - 0.001)).passed
     assert not learned(progress(0.9, ce=1.6)).passed
     assert not learned(progress(0.9, fell=False)).passed
+    assert learned(progress(0.9, fell=False), resumed=True).passed
+    assert not learned(progress(needed - 0.001, fell=False), resumed=True).passed
     assert not learned(progress(0.9, rows=0)).passed
 
 
@@ -131,8 +133,8 @@ def test_a_head_no_better_than_its_mean_is_shown_not_blocking() -> None:
 @pytest.mark.parametrize(
     ("check", "change", "words"),
     [
-        (aux_share, {"train_aux_loss": 1.3}, "auxiliary losses are 52%"),
-        (clipping, {"clipped_share": 0.6}, "60% of the last epoch's updates were clipped; mean norm before the clip 0.7"),
+        (aux_share, {"train_aux_loss": 4.8}, "auxiliary losses are 80%"),
+        (grad_norm, {"grad_norm_preclip": 7.1, "clipped_share": 1.0}, "0.7 in the first epoch, 7.1 in the last, 100% of its"),
         (
             cache_hits,
             {"cache": dict.fromkeys(("train", "val"), asdict(CacheCounters(hits=7, ssd_hits=2, misses=1, evictions=3)))},
@@ -143,7 +145,7 @@ def test_a_head_no_better_than_its_mean_is_shown_not_blocking() -> None:
 def test_what_a_person_should_look_at_is_shown_not_blocking(check: Any, change: dict[str, Any], words: str) -> None:
     good = progress(0.9)
     assert check(good).passed
-    good.history[0] |= change
+    good.history.append(good.history[0] | change)
     found = check(good)
     assert not found.passed
     assert not found.blocks
