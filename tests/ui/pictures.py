@@ -1,4 +1,4 @@
-"""`python -m tests.ui.pictures URL`: takes the README's pictures of a served demo home and puts them into docs/images."""
+"""`python -m tests.ui.pictures URL [NAME ...]`: takes the README's pictures of a served demo home into docs/images."""
 
 import io
 import shutil
@@ -31,14 +31,21 @@ def checkpoint(page: Any, url: str) -> None:
         show.click()
 
 
-PICTURES: dict[str, Callable[[Any, str], None]] = {"graph": graph, "checkpoint": checkpoint}
+def failed_check(page: Any, url: str) -> None:
+    """A check that failed and blocked; the home needs a bad day as its newest (see tests/ui/live.py for one)."""
+    page.goto(f"{url}/assets/staged_day?view=checks")
+    page.get_by_text("quarantine_fraction").first.click()
+    page.get_by_text("Failed").first.wait_for()
+
+
+PICTURES: dict[str, Callable[[Any, str], None]] = {"graph": graph, "checkpoint": checkpoint, "failed_check": failed_check}
 
 
 def main() -> None:
-    """Takes all pictures from the URL that is given."""
+    """Takes the named pictures, or all, from the URL that is given."""
     from playwright.sync_api import sync_playwright
 
-    url = sys.argv[1].rstrip("/")
+    url, wanted = sys.argv[1].rstrip("/"), sys.argv[2:] or list(PICTURES)
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
         browser = driver.chromium.launch_persistent_context(
             profile,
@@ -48,8 +55,8 @@ def main() -> None:
             viewport={"width": 1800, "height": 900},
         )
         page = browser.new_page()
-        for name, show in PICTURES.items():
-            show(page, url)
+        for name in wanted:
+            PICTURES[name](page, url)
             page.wait_for_timeout(_SETTLES_MS)
             keep(name, page.screenshot())
         browser.close()
