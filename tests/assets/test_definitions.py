@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 import yaml
 
+from tcg_assets.automation import _WHEN
 from tcg_assets.checks import DECLARED
 from tcg_assets.definitions import defs
 from tests.assets.conftest import ROOT
@@ -81,7 +82,7 @@ def test_arrivals_are_watched_and_the_nightly_waits_to_be_switched_on() -> None:
     assert defs.resolve_sensor_def("inbox_sensor").default_status is dg.DefaultSensorStatus.RUNNING
     schedule = defs.resolve_schedule_def("nightly_schedule")
     assert schedule.default_status is dg.DefaultScheduleStatus.STOPPED
-    assert schedule.execution_timezone == "UTC"
+    assert (schedule.cron_schedule, schedule.execution_timezone) == (_WHEN.cron, _WHEN.zone)
 
 
 def test_all_configuration_files_name_the_same_code_location() -> None:
