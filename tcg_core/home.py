@@ -120,8 +120,8 @@ class Home:
 
     @property
     def spill(self) -> Path:
-        """Row groups that a training run put out of memory: ``spill/RUN/``; of no use once it has ended."""
-        return self.root / "spill"
+        """Row groups that a training run put out of memory: ``cache/spill/RUN/``; of no use once it has ended."""
+        return self.root / "cache" / "spill"
 
     @property
     def runs(self) -> Path:

@@ -243,3 +243,15 @@ def test_one_item_is_made_ahead_and_no_more() -> None:
     assert second.wait(5)
     assert made == [0, 1]
     assert list(items) == [1, 2, 3, 4]
+
+
+def test_a_run_spills_into_the_cache_of_the_home_and_leaves_nothing(session: Session) -> None:
+    for side, source in (("train", session.train), ("val", session.validation)):
+        spill = source.cache._spill
+        assert spill is not None
+        assert spill.directory == session.home.root / "cache" / "spill" / session.plan.id / side
+        spill.write((0, 0), source.cache.get(0, 0))
+        assert len(list(spill.directory.iterdir())) == 1
+    session.close()
+    assert not (session.home.spill / session.plan.id).exists()
+    assert session.train.cache.counters.bytes == 0
