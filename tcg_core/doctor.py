@@ -107,7 +107,8 @@ def _home(home: Home) -> Iterator[Finding]:
 
 
 def _credentials() -> Iterator[Finding]:
-    if {"KAGGLE_USERNAME", "KAGGLE_KEY"} <= set(os.environ) or (Path.home() / ".kaggle" / "kaggle.json").is_file():
+    named = {"KAGGLE_USERNAME", "KAGGLE_KEY"} <= set(os.environ) or "KAGGLE_API_TOKEN" in os.environ
+    if named or (Path.home() / ".kaggle" / "kaggle.json").is_file():
         yield Finding("kaggle credentials", "ok", "present (not shown)")
     else:
         remedy = "only to fetch days from Kaggle: set KAGGLE_USERNAME and KAGGLE_KEY; archives in the inbox need none"
