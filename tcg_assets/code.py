@@ -20,7 +20,10 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "work_plan": (("tcg_core.plan.build", "tcg_core.train.run"), ("numpy", "pyarrow")),
     "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),
     "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
-    "submission": (("tcg_core.submission.pack",), ("torch",)),
+    "submission": (
+        ("tcg_core.submission.contents", "tcg_core.submission.archive", "tcg_core.submission.runtime.agent"),
+        (),
+    ),
     "tournament": (("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report"), ()),
     "champion": (("tcg_core.arena.champion",), ()),
 }

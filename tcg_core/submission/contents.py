@@ -6,14 +6,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import sha256_bytes, sha256_json
+from tcg_core.atomic import sha256_bytes
 from tcg_core.engine.decks import deck_hash
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contract
 from tcg_core.provenance import MANIFEST, Input, Manifest, artifact_id, code_identity
-from tcg_core.submission.closure import runtime_sources
+from tcg_core.submission.closure import RUNTIME, runtime_sources
 from tcg_core.submission.main_source import MAIN
 from tcg_core.submission.names import DECK, ENTRY, KIND
 
+#: What decides the bytes of an archive: how it is filled and written, and the runtime that it holds.
+CODE = ("tcg_core.submission.contents", "tcg_core.submission.archive", RUNTIME)
 REQUIRED = (ENTRY, DECK, WEIGHTS, CONTRACT, MANIFEST)
 #: The reference travels along while it is small against the archive's limit.
 LARGEST_REFERENCE = 16 << 20
@@ -33,14 +35,13 @@ def submission_files(artifact: Path, origin: Input, deck_name: str, deck: Sequen
     if reference.is_file() and reference.stat().st_size <= LARGEST_REFERENCE:
         files[REFERENCE] = reference.read_bytes()
     hashes = {name: sha256_bytes(data) for name, data in sorted(files.items())}
-    sources = {name: digest for name, digest in hashes.items() if name.endswith(".py")}
     config: dict[str, Any] = {
         "deck": deck_name,
         "deck_sha256": deck_hash(deck),
         "generations": list(contract["generations"]),
         "schema": contract["schema"],
     }
-    code = sha256_json([sources, code_identity("tcg_core.submission.archive")])[:16]
+    code = code_identity(*CODE)
     identity = artifact_id(KIND, (origin,), config, code)
     manifest = Manifest(KIND, identity, (origin,), config, code, {}, hashes)
     text = json.dumps(asdict(manifest) | {"content": manifest.content}, sort_keys=True, indent=2, ensure_ascii=False) + "\n"

@@ -38,6 +38,12 @@ def _artifact() -> str:
     return code_identity(stage.__name__, libraries=stage._LIBRARIES)
 
 
+def _submission() -> str:
+    from tcg_core.submission.contents import CODE
+
+    return code_identity(*CODE)
+
+
 @pytest.mark.parametrize(
     ("assets", "written"),
     [
@@ -46,6 +52,7 @@ def _artifact() -> str:
         (("work_plan",), _plan),
         (("mlx_checkpoint",), _checkpoint),
         (("torch_artifact",), _artifact),
+        (("submission",), _submission),
     ],
 )
 def test_the_version_in_the_ui_is_the_one_in_the_manifest(assets: tuple[str, ...], written: Callable[[], str]) -> None:
