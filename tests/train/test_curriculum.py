@@ -37,7 +37,7 @@ def state(home: Home, run: str) -> dict[str, Any]:
 
 
 def test_phases_go_on_in_order_and_what_is_done_is_skipped(toy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "learned", lambda progress: Check("learned", True, "a toy"))
+    monkeypatch.setattr(checks, "learned", lambda progress, resumed: Check("learned", True, "a toy"))
     phases = made(BROAD, NARROW)
     (first,) = islice(run_curriculum(toy, phases, "cpu"), 1)
     assert not first.reused
@@ -69,7 +69,7 @@ class Refusing:
 
 
 def test_a_phase_that_does_not_pass_stops_it(toy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "learned", lambda progress: Check("learned", False, "no better than chance"))
+    monkeypatch.setattr(checks, "learned", lambda progress, resumed: Check("learned", False, "no better than chance"))
     with pytest.raises(CurriculumStopped, match=r"phase 1 of 2, broad: checkpoint .*: check learned failed: no better"):
         list(run_curriculum(toy, made(BROAD, NARROW), "cpu"))
     assert len(list(toy.plans.iterdir())) == 1
