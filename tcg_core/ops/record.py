@@ -1,8 +1,8 @@
 """What a backup says it holds: ``backups/TIME.json``, one line for each file, and a hash over all lines."""
 
 import json
-import time
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,8 @@ class Record:
 
 
 def stamp() -> str:
-    """UTC time of a backup."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    """UTC time of a backup, to the microsecond: two within one second keep their order."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def write_record(root: Path, record: Record) -> Path:

@@ -2,6 +2,7 @@
 
 import tempfile
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -59,12 +60,21 @@ def hostile(tmp_path: Path, name: str) -> str:
     return str(path)
 
 
-def left_running() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
+def running() -> set[psutil.Process]:
+    return {child for child in psutil.Process().children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE}
+
+
+@pytest.fixture
+def left_running() -> Callable[[], set[psutil.Process]]:
+    """Children that the test started and that still run; what earlier tests of this process keep is not counted."""
+    before = running()
+    return lambda: running() - before
 
 
 @pytest.mark.slow
-def test_every_misbehaviour_has_its_reason_and_the_tournament_goes_on(shared_home, submission, tmp_path, quiet_disk):
+def test_every_misbehaviour_has_its_reason_and_the_tournament_goes_on(
+    shared_home, submission, tmp_path, quiet_disk, left_running
+):
     specs = tuple(hostile(tmp_path, name) for name in HOSTILE)
     # Our own agent keeps 30 s in reserve: with less than that it would fall back.
     built = tournament(shared_home, submission.id, (*specs, "random"), games=2, nonce="hostile", seconds_budget=40.0)
@@ -77,10 +87,10 @@ def test_every_misbehaviour_has_its_reason_and_the_tournament_goes_on(shared_hom
         assert {(row["outcome"], row["reason"], row["offender"]) for row in spoiled} == {("win", reason, "opponent")}, name
         assert not any(row["clean"] for row in spoiled)
     assert all(row["clean"] for row in rows if row["opponent"] == "random")
-    assert left_running() == [] and list(quiet_disk.iterdir()) == []
+    assert left_running() == set() and list(quiet_disk.iterdir()) == []
 
 
-def test_an_opponent_that_kills_the_match_process_loses_and_the_others_are_played(shared_home, tmp_path):
+def test_an_opponent_that_kills_the_match_process_loses_and_the_others_are_played(shared_home, tmp_path, left_running):
     players = tuple(resolve(shared_home, spec, "v1") for spec in ("random", hostile(tmp_path, "kills_us"), "first"))
     schedule = make_schedule("v1", players, 2, 13, "1")
     where = tmp_path / "run"
@@ -89,16 +99,16 @@ def test_an_opponent_that_kills_the_match_process_loses_and_the_others_are_playe
     assert len(games) == 4 and all(game.clean for game in games.values() if game.opponent == "first")
     killed = [game for game in games.values() if game.opponent == "kills_us" and not game.clean]
     assert killed and {(game.outcome, game.reason, game.offender) for game in killed} == {("win", "killed", "opponent")}
-    assert left_running() == []
+    assert left_running() == set()
 
 
 @pytest.mark.slow
-def test_two_thousand_games_leave_nothing_behind(shared_home, submission, quiet_disk):
+def test_two_thousand_games_leave_nothing_behind(shared_home, submission, quiet_disk, left_running):
     descriptors = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 0
     built = tournament(shared_home, submission.id, ("random", "heuristic"), games=1000, workers=2, nonce="leaks")
     assert built.passed and built.facts["games"] == 2000
     assert (built.facts["errors"], built.facts["timeouts"], built.facts["fallbacks"]) == (0, 0, 0)
-    assert left_running() == [] and list(quiet_disk.iterdir()) == []
+    assert left_running() == set() and list(quiet_disk.iterdir()) == []
     assert not list(shared_home.tournaments.glob("*.running"))
     assert sorted(file.name for file in built.path.iterdir()) == sorted(
         ["games.parquet", "manifest.json", "recorded.json", "report.html", "schedule.json", "scores.png", "summary.json"]
