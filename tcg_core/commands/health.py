@@ -1,5 +1,8 @@
 """`tcg doctor` and `tcg status`: is this machine ready, and where does the data home stand."""
 
+import subprocess
+import sys
+
 import typer
 
 from tcg_core.commands.show import ChecksFailed, table
@@ -42,4 +45,12 @@ def status() -> None:
         print(f"WARN: {line}")
     for held in open_incidents(home):
         print(f"WARN: {held.incident.title} ({held.count} times since {held.first_at}); first: {held.incident.first}")
-    print("automation: the inbox sensor starts on, the nightly schedule off; the UI's Automation page shows and switches both")
+    print(f"automation: {_switches()}")
+
+
+def _switches() -> str:
+    """Which sensors and schedules are on, asked of Dagster in a process of its own: tcg_core never imports it."""
+    asked = subprocess.run([sys.executable, "-m", "tcg_assets.switch", "show"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return f"not known: {asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else f'exit {asked.returncode}'}"
+    return asked.stdout.strip()
