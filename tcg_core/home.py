@@ -104,6 +104,11 @@ class Home:
         return self.root / "cards"
 
     @property
+    def card_csv(self) -> Path:
+        """Card data that a user may drop in, joined into the static tables when there: ``EN_Card_Data.csv``."""
+        return self.root / "EN_Card_Data.csv"
+
+    @property
     def plans(self) -> Path:
         """TBPTT work plans: ``plans/<id>/``."""
         return self.root / "plans"

@@ -13,6 +13,7 @@ from tcg_core.atomic import publishing, sha256_json
 from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.checks import Check
+from tcg_core.dataset.card_csv import CardCsv, read_card_csv
 from tcg_core.dataset.card_statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
 from tcg_core.dataset.card_vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
 from tcg_core.dataset.discard import discard
@@ -27,35 +28,52 @@ CHECKS = ("id_coverage", "finite")
 _LIBRARIES = ("numpy", "safetensors")
 
 
-def build_tables(cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]) -> CardTables:
-    """Tables of cards and attacks by generation (``engine.cards.Card`` and ``Attack``, or anything with their fields)."""
+def build_tables(
+    cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]], card_csv: CardCsv | None = None
+) -> CardTables:
+    """Tables of cards and attacks by generation (``engine.cards.Card`` and ``Attack``, or anything with their fields).
+
+    ``card_csv`` appends its columns to ``card_static``; raises :class:`CardCsvError` if it is not of these cards.
+    """
     attack_ids = {generation: attack_contents(attacks[generation]) for generation in attacks}
     card_ids = {generation: card_contents(cards[generation], attack_ids[generation]) for generation in cards}
     attack_words = vocabulary(attacks, attack_ids, "attack_id")
     card_words = vocabulary(cards, card_ids, "card_id")
     by_id = {generation: {attack.attack_id: attack for attack in attacks[generation]} for generation in attacks}
+    card_static = _matrix(card_words, lambda generation, card: card_features_of(card, by_id[generation]), len(CARD_NAMES))
+    if card_csv is not None:
+        card_static = np.concatenate([card_static, card_csv.features(card_words.index, card_words.size)], axis=1)
     return CardTables(
         card_words.index,
         attack_words.index,
-        _matrix(card_words, lambda generation, card: card_features_of(card, by_id[generation]), len(CARD_NAMES)),
+        card_static,
         _matrix(attack_words, lambda _, attack: attack_features(attack), len(ATTACK_NAMES)),
     )
 
 
 def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]) -> Built:
-    """Publishes ``cards/<id>/tables.safetensors``; the id follows from the engine's tables and this code."""
+    """Publishes ``cards/<id>/tables.safetensors``; the id follows from the engine's tables, ``home.card_csv`` and this code.
+
+    Raises :class:`CardCsvError` for a card CSV that cannot be joined; nothing is written then.
+    """
     sources = {generation: sha256_json([_plain(cards[generation]), _plain(attacks[generation])]) for generation in sorted(cards)}
-    config = {"engine_tables": sources}
+    card_csv = read_card_csv(home.card_csv)
+    told = "none" if card_csv is None else card_csv.sha256
+    config = {"engine_tables": sources, "card_csv": told}
     code = code_identity(__name__, libraries=_LIBRARIES)
     id = artifact_id(KIND, (), config, code)
     path = home.cards / id
     reused = _intact(path)
     if not reused:
-        tables = build_tables(cards, attacks)
+        tables = build_tables(cards, attacks, card_csv)
         discard(path)
         with publishing(path) as temporary:
             save_file({name: np.ascontiguousarray(array) for name, array in tables.arrays().items()}, temporary / TABLES)
-            facts = {"digest": tables.digest, "card_columns": list(CARD_NAMES), "attack_columns": list(ATTACK_NAMES)}
+            columns = {
+                "card_columns": [*CARD_NAMES, *(card_csv.names if card_csv else ())],
+                "attack_columns": list(ATTACK_NAMES),
+            }
+            facts = {"digest": tables.digest, **columns, "card_csv": told}
             manifest = Manifest(KIND, id, (), config, code, versions(_LIBRARIES), hash_files(temporary), facts)
             write_manifest(temporary, manifest)
     manifest = verify_files(path)
@@ -70,6 +88,7 @@ def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mappi
         "card_features": tables.card_static.shape[1],
         "attack_features": tables.attack_static.shape[1],
         "generations": {generation: len(cards[generation]) for generation in sorted(cards)},
+        "card_csv": told,
         "bytes": (path / TABLES).stat().st_size,
     }
     return Built(KIND, id, path, reused, checks, shown)

@@ -9,3 +9,7 @@ class DayError(TcgError):
 
 class SchemaMismatch(TcgError):
     """A file written under another schema, encoder or column layout than this code's."""
+
+
+class CardCsvError(TcgError):
+    """An ``EN_Card_Data.csv`` that cannot be joined as it stands."""
