@@ -21,7 +21,16 @@ from tcg_core.encode.cards import CardTables
 from tcg_core.encode.errors import EncodeError
 from tcg_core.errors import IntegrityError
 from tcg_core.home import Home
-from tcg_core.provenance import Manifest, artifact_id, code_identity, hash_files, verify_files, versions, write_manifest
+from tcg_core.provenance import (
+    Manifest,
+    artifact_id,
+    code_identity,
+    hash_files,
+    read_manifest,
+    verify_files,
+    versions,
+    write_manifest,
+)
 
 KIND, TABLES = "card_features", "tables.safetensors"
 CHECKS = ("id_coverage", "finite")
@@ -99,6 +108,12 @@ def load_cards(home: Home, id: str) -> CardTables:
     path = registry.find(home, KIND, id)
     verify_files(path)
     return _load(path)
+
+
+def card_csv_of(home: Home, id: str) -> str | None:
+    """SHA-256 of the EN_Card_Data.csv that the tables of that id were joined with; None if there was none."""
+    told = read_manifest(registry.find(home, KIND, id)).config["card_csv"]
+    return None if told == "none" else str(told)
 
 
 def check_tables(

@@ -27,9 +27,9 @@ RESUMED = ("checkpoint_version", "arch_config", "optimizer_contract", "schema_di
 
 
 def describe(
-    plan: Plan, architecture: Architecture, cards: CardTables, horizon: Horizon, environment: dict[str, Any]
+    plan: Plan, architecture: Architecture, cards: CardTables, card_csv: str | None, horizon: Horizon, environment: dict[str, Any]
 ) -> dict[str, Any]:
-    """The part of ``state.json`` that does not change while the run goes."""
+    """The part of ``state.json`` that does not change while the run goes. card_csv: SHA-256 of the CSV joined, if any."""
     recipe = plan.recipe
     manifest = [{"day": day.day, "sha256": day.sha256, "rows": day.rows, "aux_targets": True} for day in plan.days]
     return {
@@ -46,7 +46,7 @@ def describe(
             "sha256": cards.digest,
             "dtype": "float32",
             "shape": {"card_static": list(cards.card_static.shape), "attack_static": list(cards.attack_static.shape)},
-            "card_csv": None,
+            "card_csv": card_csv,
         },
         "optimizer_contract": optimizer.contract(recipe.optimizer, optimizer.routing(architecture)),
         "scheduler_contract": horizon.contract(),

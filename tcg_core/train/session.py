@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcg_core.dataset.cache_spill import Spill
+from tcg_core.dataset.card_features import card_csv_of
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
 from tcg_core.errors import IntegrityError
@@ -136,7 +137,7 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     resolved = bootstrap.resolve_device(device)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     horizon = horizon_of(plan)
-    contract = describe(plan, architecture, cards, horizon, bootstrap.facts())
+    contract = describe(plan, architecture, cards, card_csv_of(home, plan.cards_id), horizon, bootstrap.facts())
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
     directory = home.checkpoints / plan.id

@@ -10,7 +10,7 @@ import pytest
 
 from tcg_core.catalog import registry
 from tcg_core.dataset import card_features as module
-from tcg_core.dataset.card_features import build_tables, card_features, check_tables, load_cards
+from tcg_core.dataset.card_features import build_tables, card_csv_of, card_features, check_tables, load_cards
 from tcg_core.dataset.card_statics import ATTACK_NAMES, CARD_NAMES
 from tcg_core.dataset.errors import CardCsvError, DayError
 from tcg_core.encode.errors import EncodeError
@@ -118,6 +118,7 @@ def test_without_the_csv_the_tables_are_those_of_the_engine_alone(home, tables):
     assert tables.digest == built.facts["digest"] == WITHOUT_CSV
     manifest = read_manifest(built.path)
     assert built.facts["card_csv"] == manifest.facts["card_csv"] == manifest.config["card_csv"] == "none"
+    assert card_csv_of(home, built.id) is None
     assert manifest.facts["card_columns"] == list(CARD_NAMES)
 
 
@@ -137,6 +138,7 @@ def test_the_csv_adds_its_columns_to_the_cards_it_tells_of(home, tables):
     joined, manifest, sha = load_cards(home, built.id), read_manifest(built.path), hashlib.sha256(data).hexdigest()
     assert built.passed and built.id != without.id and joined.digest == built.facts["digest"] != WITHOUT_CSV
     assert built.facts["card_csv"] == manifest.facts["card_csv"] == manifest.config["card_csv"] == sha
+    assert card_csv_of(home, built.id) == sha
     extra = ["category_Ancient", "category_Team Rocket", "damage_suffix"]
     assert manifest.facts["card_columns"] == [*CARD_NAMES, *extra]
     assert built.facts["card_features"] == joined.card_static.shape[1] == len(CARD_NAMES) + 3
