@@ -1,9 +1,9 @@
 """The one way to open the catalog: checked, migrated, with the pragmas that make it safe."""
 
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tcg_core.catalog.errors import CatalogError
@@ -77,8 +77,8 @@ def home_of(connection: sqlite3.Connection) -> Home:
 
 
 def now() -> str:
-    """UTC time as the catalog writes it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    """UTC time as the catalog writes it, to the microsecond: what changed last is asked for, also within one second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -114,7 +114,7 @@ def size(path: Path) -> int:
 
 def days_since(at: str) -> float:
     """Days since a time as the catalog writes it."""
-    then = datetime.strptime(at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    then = datetime.fromisoformat(at)
     return (datetime.now(UTC) - then).total_seconds() / leftovers.DAY_SECONDS
 
 

@@ -1,8 +1,9 @@
 import sqlite3
+from datetime import datetime
 
 import pytest
 
-from tcg_core.catalog.connection import catalog, home_of, open_catalog, transaction, version_of
+from tcg_core.catalog.connection import catalog, home_of, now, open_catalog, transaction, version_of
 from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.filesystem import network_type, parse_darwin, parse_linux
 from tcg_core.catalog.schema import MIGRATIONS, VERSION
@@ -85,3 +86,10 @@ def test_connect_refuses_a_network_file_system(home, monkeypatch):
     monkeypatch.setattr("tcg_core.catalog.connection.network_type", lambda path: "nfs4")
     with pytest.raises(CatalogError, match=r"network file system \(nfs4\)"), catalog(home):
         pass
+
+
+def test_what_changed_last_can_be_told_within_one_second() -> None:
+    first = now()
+    second = now()
+    assert first <= second and len(first) == len("2026-08-01T00:00:00.000000Z") and first.endswith("Z")
+    assert datetime.fromisoformat(first).tzinfo is not None
