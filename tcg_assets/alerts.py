@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from tcg_assets.failure import failure_line
 from tcg_assets.resources import Workspace
 from tcg_core.home import Home
 from tcg_core.notify import Incident, incident, notify, resolve_subject
@@ -71,14 +72,4 @@ def _failed_steps(instance: dg.DagsterInstance, run_id: str) -> Iterator[tuple[s
         event = entry.dagster_event
         if event is not None:
             step = event.step_key or ""
-            yield step, "; ".join(checks.get(step, ())) or _message(event)
-
-
-def _message(event: dg.DagsterEvent) -> str:
-    data = event.step_failure_data
-    if data.user_failure_data is not None and data.user_failure_data.description:
-        return data.user_failure_data.description
-    error = data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    return error.message.strip() if error is not None else "the step failed"
+            yield step, "; ".join(checks.get(step, ())) or failure_line(event)

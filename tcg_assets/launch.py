@@ -9,6 +9,7 @@ import dagster as dg
 
 from tcg_assets.assets.wiring import CHAIN_POOL
 from tcg_assets.code import code_version
+from tcg_assets.failure import failure_line
 from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
@@ -133,18 +134,8 @@ def _failures(result: dg.ExecuteInProcessResult) -> tuple[str, ...]:
         f"{event.step_key}: {line}"
         for event in result.all_events
         if event.is_step_failure
-        for line in blocking.get(event.step_key or "", [_line(event)])
+        for line in blocking.get(event.step_key or "", [failure_line(event)])
     )
-
-
-def _line(event: dg.DagsterEvent) -> str:
-    data = event.step_failure_data
-    if data.user_failure_data is not None and data.user_failure_data.description:
-        return data.user_failure_data.description
-    error = data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    return error.message.strip() if error is not None else "failed"
 
 
 def _made(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:

@@ -38,6 +38,16 @@ class Mlx(NamedTuple):
     blas: str
 
 
+def limit_threads() -> None:
+    """One BLAS thread unless the environment says otherwise; to be called before any BLAS is loaded.
+
+    The products here are small: one thread is within a few percent of two, and on shared cores two wait for each other (33
+    times slower was measured). The count is part of what bits depend on, so runs started in different ways agree on it.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("MKL_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
+
+
 @cache
 def mlx() -> Mlx:
     """Imports MLX, once. Raises :class:`ModelError` with the remedy if it is not installed."""
@@ -46,10 +56,7 @@ def mlx() -> Mlx:
     if sys.platform == "linux" and not _cuda_backend():
         # On a CPU, compile starts the C++ compiler for every fused kernel and gains nothing.
         os.environ["MLX_DISABLE_COMPILE"] = "1"
-    # One BLAS thread is within a few percent of two here (products are small), and on shared cores two threads wait for
-    # each other: 33 times slower was measured. OMP_NUM_THREADS overrides; the count is part of what bits depend on.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("MKL_NUM_THREADS", os.environ["OMP_NUM_THREADS"])
+    limit_threads()
     imported = "mlx.core" in sys.modules
     blas = "unknown: mlx was imported before tcg_core.model.bootstrap" if imported else _load_blas()
     try:

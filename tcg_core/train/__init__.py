@@ -1,11 +1,5 @@
-"""Training on a plan: the loop and its parts.
+"""Training on a plan: the loop and its parts. BLAS threads are set here, before numpy or torch load theirs."""
 
-One BLAS thread unless the environment says otherwise, set before any BLAS is loaded: the network's products are small, and a
-second thread spins between them (measured on two busy cores: 430 rows a second of CPU with one, 60 with two). It also
-makes a run started from the command line and one started by Dagster recoverable by each other.
-"""
+from tcg_core.model.bootstrap import limit_threads
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+limit_threads()
