@@ -11,6 +11,8 @@ from tcg_assets.assets.release import submission, torch_artifact
 from tcg_assets.assets.training import mlx_checkpoint, work_plan
 from tcg_assets.automation import inbox_sensor, nightly_schedule
 from tcg_assets.jobs import card_tables, ingest_day, nightly
+from tcg_assets.kaggle import fetch, kaggle_sensor
+from tcg_assets.remedies import exclude_day, restore_day
 from tcg_assets.resources import Workspace
 
 #: Seconds that a cancelled trainer is given to write its latest checkpoint.
@@ -31,8 +33,8 @@ defs = dg.Definitions(
         tournament,
         champion,
     ],
-    jobs=[ingest_day, nightly, card_tables],
-    sensors=[inbox_sensor, failure_alerts, recovery_watch],
+    jobs=[ingest_day, nightly, card_tables, fetch, exclude_day, restore_day],
+    sensors=[inbox_sensor, kaggle_sensor, failure_alerts, recovery_watch],
     schedules=[nightly_schedule],
     resources={
         "workspace": Workspace(),

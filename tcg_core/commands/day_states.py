@@ -29,15 +29,8 @@ def restore(
     dataset: Annotated[str, typer.Argument(help="Its dataset; the one changed last if left out.")] = "",
 ) -> None:
     """Makes an excluded or superseded dataset the day's validated one again, if its files are what they were."""
-    from tcg_core.catalog.connection import catalog
-    from tcg_core.catalog.datasets import datasets_of
-    from tcg_core.dataset.errors import DayError
-    from tcg_core.dataset.states import restore_day
+    from tcg_core.dataset.states import restorable, restore_day
 
     home = Home.resolve().prepare()
-    with catalog(home) as connection:
-        known = [row.dataset_id for row in datasets_of(connection, day) if row.state in ("excluded", "superseded")]
-    if not dataset and not known:
-        raise DayError(f"day {day} has no excluded or superseded dataset to restore")
-    row = restore_day(home, day, dataset or known[0])
+    row = restore_day(home, day, dataset or restorable(home, day))
     print(f"day {row.day}: dataset {row.dataset_id} is {row.state}")

@@ -46,6 +46,16 @@ def restore_day(home: Home, day: str, dataset_id: str) -> DatasetRow:
         return dataset(connection, day, dataset_id)
 
 
+def restorable(home: Home, day: str) -> str:
+    """The excluded or superseded dataset of the day that changed last; raises :class:`DayError` if there is none."""
+    parse_day(day)
+    with catalog(home) as connection:
+        known = [row.dataset_id for row in datasets_of(connection, day) if row.state in ("excluded", "superseded")]
+    if not known:
+        raise DayError(f"day {day} has no excluded or superseded dataset to restore")
+    return known[0]
+
+
 def stale_days(home: Home) -> list[Stale]:
     """Validated days built by other code than this, by date."""
     code = build_code()

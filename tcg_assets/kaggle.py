@@ -1,0 +1,68 @@
+# mypy: disable-error-code="untyped-decorator"
+"""Days from Kaggle's index into the inbox: a sensor, off until it is switched on, and the job it starts."""
+
+import dagster as dg
+from pydantic import Field
+
+from tcg_assets.outcome import refusals, relayed_log
+from tcg_assets.resources import Workspace
+from tcg_core.errors import TcgError
+
+#: Seconds between two looks at the index; it is also the pause before a failed download is continued.
+_INTERVAL = 1800
+#: Days a run downloads: about 700 MB each.
+_MOST_A_RUN = 3
+
+
+class FetchConfig(dg.Config):
+    """Which days to download."""
+
+    days: list[str] = Field(description="Days, YYYY-MM-DD, as Kaggle's index names them")
+
+
+@dg.op
+def fetch_days(context: dg.OpExecutionContext, config: FetchConfig, workspace: Workspace) -> None:
+    """Downloads days into the inbox, where the inbox sensor takes them; an interrupted download is continued."""
+    from tcg_core.fetch import days, remote
+
+    home = workspace.home()
+    with relayed_log(context.log), refusals():
+        source = remote.KaggleRemote()
+        done = days.fetch_days(home, source, days.named(days.published_days(home, source), config.days))
+    for fetched in done.fetched:
+        context.log.info(f"{fetched.day}: {fetched.bytes} bytes, {fetched.members} episodes, in the inbox")
+    for day in done.held:
+        context.log.info(f"{day}: was here already")
+    if done.failed:
+        told = "; ".join(f"{day}: {why}" for day, why in done.failed)
+        raise dg.Failure(description=f"{len(done.failed)} of {len(config.days)} days could not be fetched: {told}")
+
+
+@dg.job(description="Day archives from Kaggle into the inbox, by name.")
+def fetch() -> None:
+    """One op."""
+    fetch_days()
+
+
+@dg.sensor(job=fetch, minimum_interval_seconds=_INTERVAL, default_status=dg.DefaultSensorStatus.STOPPED)
+def kaggle_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
+    """Starts `fetch` for days that Kaggle published after the newest one here; needs Kaggle credentials and says so."""
+    from tcg_core.fetch import days, remote
+    from tcg_core.fetch.arrivals import new_days
+
+    unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
+    at_work = context.instance.get_runs(dg.RunsFilter(job_name=fetch.name, statuses=unfinished), limit=1)
+    if at_work:
+        return dg.SkipReason(f"run {at_work[0].run_id[:8]} of {fetch.name} has not ended")
+    home = workspace.home()
+    try:
+        index = days.published_days(home, remote.KaggleRemote())
+    except TcgError as error:
+        return dg.SkipReason(f"Kaggle's index was not read: {error}")
+    wanted = [item.day for item in new_days(index, days.held_days(home))]
+    if not wanted:
+        return dg.SkipReason(f"nothing new: the newest of {len(index)} published days is here")
+    return dg.RunRequest(run_config={"ops": {"fetch_days": {"config": {"days": wanted[:_MOST_A_RUN]}}}})
+
+
+_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)

@@ -1,0 +1,90 @@
+"""Kaggle's index, watched: what is newer is downloaded by a run, what cannot be read is said."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.sensor_definition import SensorExecutionData
+
+from tcg_assets.kaggle import kaggle_sensor
+from tcg_assets.resources import Workspace
+from tcg_core.fetch import remote
+from tcg_core.fetch.arrivals import new_days
+from tcg_core.fetch.errors import NoCredentials
+from tcg_core.fetch.index import Published, dataset_of
+from tcg_core.home import Home
+from tests.assets.conftest import Run, failure_of
+from tests.dataset.conftest import GOLDEN, V1
+from tests.fetch.test_days import Shelf
+
+EARLIER, LATER = "2026-07-30", "2026-09-30"
+
+
+def _index(*days: str) -> str:
+    return "date,daily_dataset_slug\n" + "".join(f"{day},{dataset_of(day).partition('/')[2]}\n" for day in days)
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
+    found = Shelf({dataset_of(V1): GOLDEN / f"{V1}.zip"}, _index(EARLIER, V1))
+    monkeypatch.setattr(remote, "KaggleRemote", lambda: found)
+    yield found
+
+
+def _tick(instance: dg.DagsterInstance) -> SensorExecutionData:
+    with dg.build_sensor_context(instance=instance, resources={"workspace": Workspace()}) as context:
+        return kaggle_sensor.evaluate_tick(context)
+
+
+def _days(tick: SensorExecutionData) -> list[str]:
+    [request] = tick.run_requests or []
+    return list(request.run_config["ops"]["fetch_days"]["config"]["days"])
+
+
+def test_only_what_is_newer_than_the_newest_day_is_wanted() -> None:
+    index = [Published(day, dataset_of(day)) for day in (EARLIER, V1, LATER)]
+    assert [item.day for item in new_days(index, [V1])] == [LATER]
+    assert [item.day for item in new_days(index, [EARLIER])] == [V1, LATER]
+    assert new_days(index, [LATER]) == []
+    assert [item.day for item in new_days(index, [])] == [LATER], "the history of an empty home is asked for by name"
+    assert new_days([], []) == []
+
+
+def test_a_new_day_is_downloaded_by_a_run_and_then_there_is_nothing_new(
+    home: Home, instance: dg.DagsterInstance, shelf: Shelf, run: Run
+) -> None:
+    wanted = _days(_tick(instance))
+    assert wanted == [V1]
+    result = run("fetch", {"fetch_days": {"days": wanted}})
+    assert result.success
+    assert (home.inbox / f"{V1}.zip").read_bytes() == (GOLDEN / f"{V1}.zip").read_bytes()
+    assert "nothing new" in (_tick(instance).skip_message or "")
+
+
+def test_a_day_that_cannot_be_had_fails_the_run_by_name_and_is_wanted_again(
+    home: Home, instance: dg.DagsterInstance, shelf: Shelf, run: Run
+) -> None:
+    shelf.index = _index(LATER)
+    result = run("fetch", {"fetch_days": {"days": [LATER]}})
+    assert not result.success
+    assert failure_of(result)[1].startswith(f"1 of 1 days could not be fetched: {LATER}:")
+    assert _days(_tick(instance)) == [LATER], "the next look continues it"
+
+
+def test_without_credentials_the_sensor_says_so(
+    home: Home, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> None:
+        raise NoCredentials("there are no Kaggle credentials")
+
+    monkeypatch.setattr(remote, "KaggleRemote", refused)
+    assert _tick(instance).skip_message == "Kaggle's index was not read: there are no Kaggle credentials"
+
+
+def test_while_a_download_is_at_work_no_second_one_starts(home: Home, instance: dg.DagsterInstance, shelf: Shelf) -> None:
+    instance.add_run(dg.DagsterRun(job_name="fetch", run_id="a" * 32, status=dg.DagsterRunStatus.STARTED))
+    assert "has not ended" in (_tick(instance).skip_message or "")
+
+
+def test_it_is_off_until_it_is_switched_on() -> None:
+    assert kaggle_sensor.default_status is dg.DefaultSensorStatus.STOPPED
