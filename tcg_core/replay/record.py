@@ -13,6 +13,7 @@ import msgspec
 
 from tcg_core.engine.battle import Battle, IllegalAnswer
 from tcg_core.engine.decks import DeckError, validate_deck
+from tcg_core.engine.score import seat_1_chooses, show_score, winner
 from tcg_core.errors import TcgError
 from tcg_core.replay.record_format import OVERAGE_SECONDS, check_best_of, header, info
 
@@ -106,9 +107,8 @@ class _Episode:
         """All games of the episode and the last step; returns the forfeit that ended it, if one did."""
         actions: list[Any] = list(self.decks)
         while True:
-            game = sum(self.tally)
             first = len(self.steps) - 1  # the step whose answer opens this game
-            with Battle(self.generation, self.decks[0], self.decks[1], reverse=game % 2 == 1) as battle:
+            with Battle(self.generation, self.decks[0], self.decks[1], reverse=seat_1_chooses(self.tally)) as battle:
                 actions, forfeit = self.play_game(battle, actions)
                 self.frames += self.game_frames(battle, first, actions)
                 if forfeit is None:
@@ -159,10 +159,7 @@ class _Episode:
         view = {"select": raw["select"], "logs": raw["logs"], "current": raw["current"]}
         view["search_begin_input"] = battle.search_begin_input
         if self.generation != "v1":
-            for side in (0, 1):
-                view["current"]["players"][side]["win"] = self.tally[side]
-            view["current"]["draw"] = self.tally[2]
-            view["current"]["round"] = sum(self.tally) + 1
+            show_score(view["current"], self.tally)
         return view
 
     def append(self, actions: list[Any], statuses: list[str], rewards: Sequence[int | None] = (0, 0)) -> None:
@@ -184,12 +181,8 @@ class _Episode:
         self.steps.append(step)
 
     def winner(self) -> int | None:
-        """The seat that can no longer be caught, 2 for a draw after the last game, None while games remain."""
-        remaining = self.best_of - sum(self.tally)
-        for seat in (0, 1):
-            if self.tally[seat] > self.tally[1 - seat] + remaining:
-                return seat
-        return 2 if remaining <= 0 else None
+        """Who won the episode, None while games remain: :func:`~tcg_core.engine.score.winner`."""
+        return winner(self.tally, self.best_of)
 
     def finish(self, actions: list[Any], forfeit: Forfeit | None) -> None:
         """The last step, with both observations as they were, and ``visualize``."""
