@@ -12,6 +12,7 @@ from tcg_assets.assets.training import mlx_checkpoint, work_plan
 from tcg_assets.automation import inbox_sensor, nightly_schedule
 from tcg_assets.jobs import card_tables, ingest_day, nightly
 from tcg_assets.kaggle import fetch, kaggle_sensor
+from tcg_assets.messages import WholeLineReader
 from tcg_assets.remedies import exclude_day, restore_day
 from tcg_assets.resources import Workspace
 
@@ -38,7 +39,7 @@ defs = dg.Definitions(
     schedules=[nightly_schedule],
     resources={
         "workspace": Workspace(),
-        "trainer": dg.PipesSubprocessClient(termination_timeout_seconds=TRAINER_GRACE),
+        "trainer": dg.PipesSubprocessClient(message_reader=WholeLineReader(), termination_timeout_seconds=TRAINER_GRACE),
     },
     # A process of its own costs a step about 3 s of CPU; what must be isolated (training, matches) starts its own children.
     executor=dg.in_process_executor,

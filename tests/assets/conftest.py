@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from tcg_assets.definitions import defs
+from tcg_assets.messages import WholeLineReader
 from tcg_core.home import Home
 from tests.assets.fakes import Stages
 
@@ -43,7 +44,8 @@ def run(instance: dg.DagsterInstance, home: Home) -> Run:
     ) -> dg.ExecuteInProcessResult:
         if partition_key:
             instance.add_dynamic_partitions("days", [partition_key])
-        trainer = dg.PipesSubprocessClient(env={"PYTHONPATH": str(CHILD), "FAKE_TRAINER": child})
+        environment = {"PYTHONPATH": str(CHILD), "FAKE_TRAINER": child}
+        trainer = dg.PipesSubprocessClient(env=environment, message_reader=WholeLineReader())
         return defs.resolve_job_def(job).execute_in_process(
             run_config={"ops": {name: {"config": dict(values)} for name, values in (ops or {}).items()}} | QUIET,
             instance=instance,
