@@ -4,6 +4,7 @@ A reader therefore sees the old file, the new file or none, never half of one; a
 temporary name (``TEMP_PREFIX``) that :func:`sweep` removes.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tcg_core.errors import TcgError
+
 TEMP_PREFIX = ".tmp-"
+#: The system says these of a write, and never which file it was.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class NotWritten(TcgError):
+    """A file that could not be written whole, as on a full disk; nothing of it was published."""
 
 
 def canonical_json(value: Any) -> str:
@@ -58,15 +67,32 @@ def _flush_file(path: Path) -> None:
 
 
 @contextmanager
+def naming(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+    """Raises :class:`NotWritten` with the name of ``path`` for a write that found no room: a full disk, a quota, a size limit.
+
+    kinds: what a library raises instead of OSError when it cannot write.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise NotWritten(f"{path} could not be written: {os.strerror(error.errno)}") from error
+    except kinds as error:
+        raise NotWritten(f"{path} could not be written: {error}") from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path to write; on success it is flushed and renamed to ``path``, on error it is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_beside(path)
     try:
-        yield temporary
-        _flush_file(temporary)
-        temporary.replace(path)
-        fsync_directory(path.parent)
+        with naming(path):
+            yield temporary
+            _flush_file(temporary)
+            temporary.replace(path)
+            fsync_directory(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -93,13 +119,14 @@ def publishing(directory: Path) -> Iterator[Path]:
     temporary = temporary_beside(directory)
     temporary.mkdir()
     try:
-        yield temporary
-        for file in temporary.rglob("*"):
-            if file.is_file():
-                _flush_file(file)
-        if not directory.exists():
-            temporary.rename(directory)
-            fsync_directory(directory.parent)
+        with naming(directory):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _flush_file(file)
+            if not directory.exists():
+                temporary.rename(directory)
+                fsync_directory(directory.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

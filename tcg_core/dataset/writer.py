@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 
+from tcg_core.atomic import naming
 from tcg_core.dataset.arrow import ARROW_SCHEMA, file_metadata, to_table
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import SCHEMA
@@ -18,10 +19,11 @@ class DayWriter:
     """Takes episodes in canonical order; a row group is closed at the first episode end at or past ``row_group_rows``,
     and where the engine generation changes, so that every row group is of one generation.
 
-    Whoever opens it gives a temporary path (:mod:`tcg_core.atomic`) and renames it.
+    Whoever opens it gives a temporary path (:mod:`tcg_core.atomic`) and renames it. Raises :class:`NotWritten` on a full disk.
     """
 
     def __init__(self, path: Path, day: str, row_group_rows: int = ROW_GROUP_ROWS) -> None:
+        self._path = path
         self._day = day
         self._limit = row_group_rows
         self._waiting: list[Columns] = []
@@ -50,7 +52,8 @@ class DayWriter:
         if kind is None:
             self.close()
         else:
-            self._file.close()
+            with naming(self._path):
+                self._file.close()
 
     def add(self, episode: Columns) -> None:
         """Adds all rows of one episode (of one generation)."""
@@ -69,14 +72,16 @@ class DayWriter:
     def close(self) -> None:
         """Writes what waits and the footer."""
         self._flush()
-        self._file.add_key_value_metadata(file_metadata(self._day, self.generations))
-        self._file.close()
+        with naming(self._path):
+            self._file.add_key_value_metadata(file_metadata(self._day, self.generations))
+            self._file.close()
 
     def _flush(self) -> None:
         if not self._waiting:
             return
         columns = Columns.concatenate(self._waiting)
-        self._file.write_table(to_table(columns), row_group_size=columns.rows)
+        with naming(self._path):
+            self._file.write_table(to_table(columns), row_group_size=columns.rows)
         self.rows += columns.rows
         self.row_groups += 1
         self.decoded_bytes += columns.nbytes()

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from tcg_core.atomic import publishing, write_json
+from tcg_core.atomic import naming, publishing, write_json
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
 from tcg_core.errors import IntegrityError
@@ -36,20 +37,29 @@ class Payload:
     state: dict[str, Any]
 
 
-def step_name(update: int) -> str:
-    """Directory of the checkpoint written after an update."""
-    return f"step_{update:08d}"
+def step_name(update: int, validated: bool = True) -> str:
+    """Directory of the checkpoint written after an update; one of an epoch whose rows are done but not validated has another
+    name than the one that follows it without an update between."""
+    return f"step_{update:08d}" + ("" if validated else "_open")
 
 
 def write_step(directory: Path, payload: Payload, inputs: tuple[Input, ...], code: str, versions: dict[str, str]) -> Manifest:
-    """Publishes one checkpoint directory and returns its manifest; an existing one is left as it is."""
+    """Publishes one checkpoint directory and returns its manifest; an existing one is left as it is.
+
+    Raises :class:`NotWritten` naming the file for which there was no room.
+    """
+
+    def save(name: str, arrays: dict[str, Array]) -> None:
+        with naming(directory / name, SafetensorError):
+            save_file(_contiguous(arrays), temporary / name)
+
     with publishing(directory) as temporary:
-        save_file(_contiguous(join_arrays(payload.weights, payload.tables)), temporary / WEIGHTS)
-        save_file(_contiguous(payload.optimizer), temporary / OPTIMIZER)
+        save(WEIGHTS, join_arrays(payload.weights, payload.tables))
+        save(OPTIMIZER, payload.optimizer)
         if payload.memories:
             lanes = sorted(payload.memories)
             stacked = {_LANES: np.array(lanes, np.int64), _MEMORY: np.stack([payload.memories[lane] for lane in lanes])}
-            save_file(_contiguous(stacked), temporary / MEMORIES)
+            save(MEMORIES, stacked)
         write_json(temporary / STATE, payload.state)
         identity = f"{payload.state['run']}/{directory.name}"
         config = {"plan": payload.state["plan"], "arch_config": payload.state["arch_config"]}
