@@ -11,7 +11,7 @@ import pydantic
 from tcg_core.errors import ConfigError
 from tcg_core.model.config import ModelError
 from tcg_core.recipe import Recipe
-from tcg_core.settings import from_dict
+from tcg_core.settings import MEANING, from_dict
 
 
 @cache
@@ -47,12 +47,14 @@ def _annotation(hint: Any) -> Any:
     if dataclasses.is_dataclass(hint):
         return config_class(typing.cast(type, hint))
     if typing.get_origin(hint) is tuple:
-        return list[typing.get_args(hint)[0]]  # type: ignore[misc]
+        return list[_annotation(typing.get_args(hint)[0])]  # type: ignore[misc]
     return hint
 
 
 def _default(field: "dataclasses.Field[Any]", hint: Any) -> Any:
-    description = (hint.__doc__ or "").strip() if dataclasses.is_dataclass(hint) else None
+    description = (hint.__doc__ or "").strip() if dataclasses.is_dataclass(hint) else field.metadata.get(MEANING)
+    if field.default_factory is dict:
+        return pydantic.Field(default_factory=dict, description=description)
     if dataclasses.is_dataclass(hint):
         return pydantic.Field(default_factory=config_class(typing.cast(type, hint)), description=description)
     default = field.default if field.default is not dataclasses.MISSING else ...

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tcg_core.errors import ConfigError
 from tcg_core.model.config import ModelConfig
+from tcg_core.settings import told
 
 #: Kept in every checkpoint; a warm start under another value is refused, so that an episode never changes sides.
 SPLIT_SEED = 20260616
@@ -16,7 +17,11 @@ SPLIT_SEED = 20260616
 
 @dataclass(frozen=True)
 class Selection:
-    """Which validated days and how much of them. Exactly one of days, last_n_days, all_days."""
+    """Which validated days and how much of them. Exactly one of days, last_n_days, all_days.
+
+    unseen_by: a training run; of the days chosen only those count in full whose file neither it nor a run that it went on from
+    was trained on. replay: rows of the other days, as a share of the rows of those.
+    """
 
     days: tuple[str, ...] = ()
     last_n_days: int = 0
@@ -24,11 +29,21 @@ class Selection:
     top_elo: int = 0
     max_rows_per_day: int = 0
     max_rows: int = 0
+    unseen_by: str = field(
+        default="", metadata=told("Run whose days, and those of the runs before it, are left out; empty: none")
+    )
+    replay: float = field(
+        default=0.0, metadata=told("With unseen_by: seeded sample of the days left out, as a share of the rest")
+    )
 
     def __post_init__(self) -> None:
         chosen = [name for name in ("days", "last_n_days", "all_days") if getattr(self, name)]
         if len(chosen) != 1:
             raise ConfigError(f"selection: exactly one of days, last_n_days, all_days, found {chosen or 'none'}")
+        if self.replay < 0:
+            raise ConfigError(f"selection.replay is {self.replay:g}, expected a share of the unseen rows: 0 or more")
+        if self.replay and not self.unseen_by:
+            raise ConfigError(f"selection.replay is {self.replay:g} without selection.unseen_by: no day is an older one")
 
 
 @dataclass(frozen=True)

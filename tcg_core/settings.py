@@ -9,6 +9,13 @@ from tcg_core.atomic import sha256_json
 from tcg_core.errors import ConfigError
 
 T = TypeVar("T")
+#: Key of a field's metadata under which :func:`told` keeps what it means.
+MEANING = "meaning"
+
+
+def told(meaning: str) -> dict[str, str]:
+    """Metadata of a dataclass field whose meaning a launchpad shows beside it."""
+    return {MEANING: meaning}
 
 
 def from_dict(cls: type[T], values: dict[str, Any], where: str = "") -> T:

@@ -1,20 +1,24 @@
 """Which validated days a training run reads, and which of their episodes: one function for command line, assets, notebook.
 
 Order of the filters: state, generation, days, top_elo, episodes that an earlier selected day holds already,
-max_rows_per_day, max_rows. Caps keep whole episodes in order of hash(seed, episode id), so a larger cap is a superset.
+max_rows_per_day, unseen_by with replay, max_rows. Caps keep whole episodes in order of hash(seed, episode id), so a larger
+cap is a superset.
 """
 
-import hashlib
 import logging
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from tcg_core.catalog.caps import Episode, capped
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.files import require_file
 from tcg_core.catalog.ratings import DayRating, replay_chain, top_agents
+from tcg_core.catalog.seen import seen_by
+from tcg_core.catalog.unseen import Candidate, take_unseen
 from tcg_core.errors import UnknownId
 from tcg_core.home import parse_day
 from tcg_core.recipe import SPLIT_SEED, Selection
@@ -28,7 +32,8 @@ class SelectedDay:
     """One validated day. ``path`` is its rows.parquet, ``sha256`` that file's; rows and episodes count what is kept.
 
     ``kept``: episode ids to read, ascending; None for all of the file. ``repeated``: episodes left to an earlier day.
-    ``rating``: by which ratings ``top_elo`` chose; None without ``top_elo``.
+    ``rating``: by which ratings ``top_elo`` chose; None without ``top_elo``. ``replayed``: with ``unseen_by``, a sample of
+    a day that the run has seen.
     """
 
     day: str
@@ -43,12 +48,7 @@ class SelectedDay:
     kept: tuple[int, ...] | None = None
     repeated: int = 0
     rating: DayRating | None = None
-
-
-@dataclass(frozen=True)
-class _Episode:
-    episode_id: int
-    rows: int
+    replayed: bool = False
 
 
 def select_days(
@@ -63,7 +63,7 @@ def select_days(
     Every file must exist with the size and time it was verified with (else it is hashed again); ``full`` hashes each at
     least once in this process. Raises :class:`SelectionEmpty` naming the filter that left nothing, :class:`UnknownId`
     naming a day asked for that is not validated, :class:`DatasetChanged` naming a file, :class:`RatingsStale` for ``top_elo``
-    with ratings that do not follow from the validated days.
+    with ratings that do not follow from the validated days, and what :func:`~tcg_core.catalog.seen.seen_by` raises.
     """
     days = _validated(connection)
     if not days:
@@ -75,7 +75,7 @@ def select_days(
         _need(days, f"generations {', '.join(generations)}")
     if selection.last_n_days:
         days = days[-selection.last_n_days :]
-    kept: dict[str, list[_Episode]] = {}
+    kept: dict[str, list[Episode]] = {}
     mixed = [day.day for day in days if generations and not set(day.generation.split("+")) <= set(generations)]
     for name in mixed:
         kept[name] = _episodes(connection, name, generations)
@@ -86,9 +86,11 @@ def select_days(
     days = _without_repeats(connection, days, kept, generations)
     if selection.max_rows_per_day:
         for day in days:
-            kept[day.day] = _cap(_kept(connection, day, kept, generations), selection.max_rows_per_day, seed)
+            kept[day.day] = capped(_kept(connection, day, kept, generations), selection.max_rows_per_day, seed)
         _need([day for day in days if kept[day.day]], f"max_rows_per_day {selection.max_rows_per_day}")
-    if selection.max_rows:
+    if selection.unseen_by:
+        days = _unseen(connection, selection, days, kept, generations, seed)
+    elif selection.max_rows:
         _share(connection, days, kept, generations, selection.max_rows, seed)
         _need([day for day in days if kept[day.day]], f"max_rows {selection.max_rows}")
     result = [_narrow(day, kept[day.day]) if day.day in kept else day for day in days]
@@ -102,11 +104,6 @@ def episode_contents(connection: sqlite3.Connection, day: str) -> dict[int, str]
     """Content hash of each episode of the day that has rows, by episode id: what the validation split is decided by."""
     query = "SELECT episode_id, content_hash FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
     return {row["episode_id"]: row["content_hash"] for row in connection.execute(query, (day,))}
-
-
-def episode_order(seed: int, episode_id: int) -> bytes:
-    """The key by which caps keep episodes: SHA-256 of seed and id."""
-    return hashlib.sha256(f"{seed}:{episode_id}".encode()).digest()
 
 
 def _validated(connection: sqlite3.Connection) -> list[SelectedDay]:
@@ -143,22 +140,22 @@ def _need(days: Sequence[SelectedDay], what: str) -> None:
         raise SelectionEmpty(f"selection: {what} leaves no rows")
 
 
-def _episodes(connection: sqlite3.Connection, day: str, generations: Sequence[str]) -> list[_Episode]:
+def _episodes(connection: sqlite3.Connection, day: str, generations: Sequence[str]) -> list[Episode]:
     query = "SELECT episode_id, rows, generation FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
     found = connection.execute(query, (day,))
-    return [_Episode(r["episode_id"], r["rows"]) for r in found if not generations or r["generation"] in generations]
+    return [Episode(r["episode_id"], r["rows"]) for r in found if not generations or r["generation"] in generations]
 
 
 def _kept(
-    connection: sqlite3.Connection, day: SelectedDay, kept: dict[str, list[_Episode]], generations: Sequence[str]
-) -> list[_Episode]:
+    connection: sqlite3.Connection, day: SelectedDay, kept: dict[str, list[Episode]], generations: Sequence[str]
+) -> list[Episode]:
     return kept[day.day] if day.day in kept else _episodes(connection, day.day, generations)
 
 
 def _of_the_best(
     connection: sqlite3.Connection,
     day: SelectedDay,
-    kept: dict[str, list[_Episode]],
+    kept: dict[str, list[Episode]],
     generations: Sequence[str],
     count: int,
     chain: Mapping[str, str],
@@ -173,14 +170,14 @@ def _of_the_best(
     return replace(day, rating=top.rating)
 
 
-def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[_Episode], names: frozenset[str]) -> list[_Episode]:
+def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[Episode], names: frozenset[str]) -> list[Episode]:
     query = "SELECT p.episode_id, a.name FROM participants p JOIN agents a USING (agent_id) WHERE p.day = ?"
     outside = {r["episode_id"] for r in connection.execute(query, (day,)) if r["name"] not in names}
     return [episode for episode in episodes if episode.episode_id not in outside]
 
 
 def _without_repeats(
-    connection: sqlite3.Connection, days: list[SelectedDay], kept: dict[str, list[_Episode]], generations: Sequence[str]
+    connection: sqlite3.Connection, days: list[SelectedDay], kept: dict[str, list[Episode]], generations: Sequence[str]
 ) -> list[SelectedDay]:
     shared: dict[str, set[int]] = {}
     query = (
@@ -200,20 +197,33 @@ def _without_repeats(
     return result
 
 
-def _cap(episodes: list[_Episode], rows: int, seed: int) -> list[_Episode]:
-    chosen, total = [], 0
-    for episode in sorted(episodes, key=lambda e: episode_order(seed, e.episode_id)):
-        total += episode.rows
-        if total > rows:
-            break
-        chosen.append(episode)
-    return chosen
+def _unseen(
+    connection: sqlite3.Connection,
+    selection: Selection,
+    days: list[SelectedDay],
+    kept: dict[str, list[Episode]],
+    generations: Sequence[str],
+    seed: int,
+) -> list[SelectedDay]:
+    seen = seen_by(home_of(connection), selection.unseen_by)
+    candidates = [
+        Candidate(
+            day.day,
+            sum(episode.rows for episode in kept[day.day]) if day.day in kept else day.rows,
+            day.sha256 in seen.files,
+            partial(_kept, connection, day, kept, generations),
+        )
+        for day in days
+    ]
+    taken = take_unseen(candidates, selection, seed, len(seen.runs))
+    kept.update({name: episodes for name, episodes in taken.kept.items() if episodes is not None})
+    return [replace(day, replayed=day.sha256 in seen.files) for day in days if day.day in taken.kept]
 
 
 def _share(
     connection: sqlite3.Connection,
     days: list[SelectedDay],
-    kept: dict[str, list[_Episode]],
+    kept: dict[str, list[Episode]],
     generations: Sequence[str],
     rows: int,
     seed: int,
@@ -223,10 +233,10 @@ def _share(
     total = sum(sizes.values())
     if total > rows:
         for name, episodes in held.items():
-            kept[name] = _cap(episodes, rows * sizes[name] // total, seed)
+            kept[name] = capped(episodes, rows * sizes[name] // total, seed)
 
 
-def _narrow(day: SelectedDay, episodes: list[_Episode]) -> SelectedDay:
+def _narrow(day: SelectedDay, episodes: list[Episode]) -> SelectedDay:
     ids = tuple(sorted(episode.episode_id for episode in episodes))
     if len(ids) == day.episodes:
         return day

@@ -71,7 +71,7 @@ def _write(
     made = assemble(selected.rows, recipe, parent.first_epoch if parent else 0)
     if made.chunks.decision_rows.max() > 32767:
         raise PlanError(f"a decision has {made.chunks.decision_rows.max()} rows, more than the plan's tables hold (32767)")
-    facts = summarize(made, recipe)
+    facts = summarize(made, recipe) | selected.unseen
     if parent:
         refuse_short(recipe, parent, facts["horizon"])
         facts |= {"resumes": f"{parent.run}/{parent.checkpoint}", "first_epoch": parent.first_epoch}

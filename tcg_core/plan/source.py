@@ -1,7 +1,7 @@
 """The selected rows, from the catalog and the Parquet days: identity columns only."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tcg_core.home import Home
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.rows import IdentityRows, PlanDay
 from tcg_core.plan.split import validation_episodes
+from tcg_core.plan.unseen import unseen_facts
 from tcg_core.provenance import read_manifest
 from tcg_core.recipe import Recipe
 
@@ -26,13 +27,15 @@ _STREAMS = ("episode_id", "game", "side", "step_id", "new_episode", "aux_valid")
 class Selected:
     """Days of the plan, their selected rows, and the digest of which episodes those are and on which side.
 
-    ratings: by which ratings ``top_elo`` chose the episodes of each day; empty without it.
+    ratings: by which ratings ``top_elo`` chose the episodes of each day; empty without it. unseen: with ``unseen_by``, what of
+    the days is new and what a sample.
     """
 
     days: tuple[PlanDay, ...]
     rows: IdentityRows
     digest: str
     ratings: tuple[DayRating, ...] = ()
+    unseen: dict[str, Any] = field(default_factory=dict)
 
 
 def select(home: Home, recipe: Recipe) -> Selected:
@@ -48,6 +51,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
     first_row = first_group = 0
     with catalog(home) as connection:
         chosen = select_days(connection, recipe.selection, recipe.generations)
+        unseen = unseen_facts(connection, recipe, chosen)
         absent = sorted(set(recipe.split.holdout_days) - {day.day for day in chosen})
         if absent:
             raise PlanError(f"split.holdout_days: {', '.join(absent)} is not among the selected days")
@@ -79,7 +83,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
     if not len(rows):
         raise PlanError(f"no rows of engine generation {', '.join(recipe.generations)} on {', '.join(day.day for day in days)}")
     ratings = tuple(day.rating for day in chosen if day.rating is not None)
-    return Selected(tuple(days), rows, sha256_json(kept), ratings)
+    return Selected(tuple(days), rows, sha256_json(kept), ratings, unseen=unseen)
 
 
 def _day_rows(
