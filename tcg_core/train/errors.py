@@ -2,6 +2,9 @@
 
 from tcg_core.errors import TcgError
 
+#: How the line of a run that ended before its end begins.
+UNFINISHED = "unfinished"
+
 
 class TrainError(TcgError):
     """A run that cannot go on as planned."""
@@ -17,6 +20,18 @@ class RecoverRefused(TcgError):
 
 class CurriculumStopped(TcgError):
     """A phase whose plan or run did not pass its checks: the phases after it are not begun."""
+
+
+class Unfinished(TcgError):
+    """A run that ended before its end, as it was told to; started again it goes on. The message is one line for a person.
+
+    progress: epoch (from 1), microbatch of the epoch's microbatches, update of updates; reason: why it ended.
+    """
+
+    def __init__(self, reason: str, progress: dict[str, int]) -> None:
+        self.reason, self.progress = reason, progress
+        where = "epoch {epoch}, microbatch {microbatch} of {microbatches}, update {update} of {updates}".format(**progress)
+        super().__init__(f"{UNFINISHED}: {where} ({reason}); started again it goes on")
 
 
 class Diverged(TcgError):

@@ -3,8 +3,9 @@
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import psutil  # type: ignore[import-untyped]  # no stubs are pinned
 
@@ -13,13 +14,14 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.progress import phase
 from tcg_core.train import pointers
 from tcg_core.train.board import Board
-from tcg_core.train.errors import TrainError
+from tcg_core.train.errors import TrainError, Unfinished
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prefetch import ahead
 from tcg_core.train.prepare import Prepared
 from tcg_core.train.session import Session
 from tcg_core.train.state import Running
 from tcg_core.train.step import Updated
+from tcg_core.train.stop import Stop
 from tcg_core.train.validate import validate
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _SECONDS_BETWEEN_REPORTS = 1.0
 
 @dataclass
 class Clock:
-    """Where the time of an epoch went, seconds: all of it, and waiting for data."""
+    """Where the time went since it was last added to a run's sums, seconds: all of it, and waiting for data."""
 
     started: float = field(default_factory=time.monotonic)
     waited: float = 0.0
@@ -49,16 +51,42 @@ class Clock:
                 return
             yield item
 
+    def fold(self, running: Running) -> None:
+        """Adds what went to ``running`` and starts anew, so that an epoch trained in several runs of a process counts all."""
+        now = time.monotonic()
+        running.seconds += now - self.started
+        running.waited += self.waited
+        self.started, self.waited = now, 0.0
 
-def run_epochs(session: Session, board: Board, report: Report, latest_every: int) -> None:
-    """Trains from where the session stands to the end of the plan."""
-    epochs = session.plan.recipe.epochs
+
+def run_epochs(session: Session, board: Board, report: Report, latest_every: int, stop: Stop | None = None) -> None:
+    """Trains from where the session stands to the end of the plan, or until ``stop`` has a reason.
+
+    It stops after an update or at the end of an epoch, never within an update. At least one update or one validation is done
+    before a used-up budget is looked at, so that every start brings the run forward; a signal also stops it before its first
+    update and between the microbatches of a validation, which is then done again. Raises :class:`Unfinished` once
+    ``latest`` is written.
+    """
+    epochs, stop = session.plan.recipe.epochs, stop or Stop()
     while session.progress.epoch < epochs:
-        _train_epoch(session, board, report, latest_every)
-        _close_epoch(session, board, report)
+        _train_epoch(session, board, report, latest_every, stop)
+        _close_epoch(session, board, report, stop)
+        if stop.reason and not session.progress.finished:
+            _halt(session, board, stop.reason)
 
 
-def _train_epoch(session: Session, board: Board, report: Report, latest_every: int) -> None:
+def _halt(session: Session, board: Board, reason: str) -> NoReturn:
+    """Makes ``latest`` say the present state, unless it does, and ends the run."""
+    progress, plan = session.progress, session.plan
+    latest = pointers.follow(session.directory, pointers.LATEST)
+    if progress.updates and (latest is None or latest.name != session.step_name):
+        board.flush()
+        session.save((pointers.LATEST,))
+    done = {"epoch": progress.epoch + 1, "microbatch": progress.microbatch, "microbatches": plan.count(progress.epoch)}
+    raise Unfinished(reason, done | {"update": progress.updates, "updates": plan.horizon})
+
+
+def _train_epoch(session: Session, board: Board, report: Report, latest_every: int, stop: Stop) -> None:
     progress, plan = session.progress, session.plan
     epoch, count, accum = progress.epoch, plan.count(progress.epoch), plan.recipe.work.accum_steps
     if progress.microbatch == 0:
@@ -67,9 +95,12 @@ def _train_epoch(session: Session, board: Board, report: Report, latest_every: i
         progress.processed.append([0, 0, 0])
     title = f"train epoch {epoch + 1}/{plan.recipe.epochs}"
     clock = Clock()
-    with phase(title, count - progress.microbatch, "microbatches") as advance:
-        stream = clock.watch(ahead(session.prepare_train, list(range(progress.microbatch, count))))
+    items = ahead(session.prepare_train, list(range(progress.microbatch, count)))
+    with closing(items), phase(title, count - progress.microbatch, "microbatches") as advance:
+        stream = clock.watch(items)
         while progress.microbatch < count:
+            if stop.signalled:
+                _halt(session, board, stop.reason)
             window = [plan.microbatch(epoch, i) for i in range(progress.microbatch, min(progress.microbatch + accum, count))]
             normalizer = Normalizer(sum(m.n_rows for m in window), sum(m.n_valid for m in window))
             began = time.monotonic()
@@ -86,12 +117,15 @@ def _train_epoch(session: Session, board: Board, report: Report, latest_every: i
             progress.point(done.ce / done.rows)
             _show_update(session, board, report, done, rate, time.monotonic() - began, clock)
             advance(len(window))
+            if stop.reason:
+                clock.fold(progress.running)
+                _halt(session, board, stop.reason)
             if progress.updates % latest_every == 0 and progress.microbatch < count:
                 board.flush()
+                clock.fold(progress.running)
                 session.save((pointers.LATEST,))
     _compare(session, epoch)
-    progress.running.seconds += time.monotonic() - clock.started
-    progress.running.waited += clock.waited
+    clock.fold(progress.running)
 
 
 def _compare(session: Session, epoch: int) -> None:
@@ -105,13 +139,19 @@ def _compare(session: Session, epoch: int) -> None:
         )
 
 
-def _close_epoch(session: Session, board: Board, report: Report) -> None:
+def _close_epoch(session: Session, board: Board, report: Report, stop: Stop) -> None:
     progress, plan = session.progress, session.plan
     epoch, epochs = progress.epoch, plan.recipe.epochs
     report({"event": "validation", "epoch": epoch, "epochs": epochs})
     began = time.monotonic()
-    with phase(f"validation {epoch + 1}/{epochs}", plan.count(0, "validation"), "microbatches") as advance:
-        found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, advance)
+    with phase(f"validation {epoch + 1}/{epochs}", plan.count(0, "validation"), "microbatches") as shown:
+
+        def scored(count: int) -> None:
+            shown(count)
+            if stop.signalled:
+                _halt(session, board, stop.reason)
+
+        found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, scored)
     with phase(f"metrics {epoch + 1}/{epochs}", 1, "table") as advance:
         metrics = found.counters.result()
         loss, aux = progress.running.means(session.aux_weights)

@@ -3,7 +3,7 @@
 The thread hands over numpy only; MLX's streams belong to the thread that made them (`facts/mlx.md` §3).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def ahead(make: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
+def ahead(make: Callable[[T], U], items: Sequence[T]) -> Generator[U, None, None]:
     """``make`` of each item, in order; an error comes out where the item would have."""
     pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
     try:

@@ -30,10 +30,12 @@ from tcg_core.train.board import Board
 from tcg_core.train.checks import best_entry, check_run
 from tcg_core.train.curves import draw
 from tcg_core.train.errors import TrainError
+from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.lock import trainer_lock
 from tcg_core.train.loop import Report, run_epochs
-from tcg_core.train.session import CODE, LIBRARIES, Session, open_session
+from tcg_core.train.session import Session, open_session
 from tcg_core.train.state import Progress
+from tcg_core.train.stop import Stop
 
 KIND, PLAN_KIND, CURVES = "checkpoint", "work_plan", "curves.png"
 LOG = logging.getLogger("tcg")
@@ -46,12 +48,14 @@ def train(
     latest_every: int | None = None,
     allow_inexact: bool = False,
     report: Report | None = None,
+    stop: Stop | None = None,
 ) -> Built:
     """Trains ``plan_id``, or continues from its ``latest`` checkpoint; a finished run is reused as it is.
 
     latest_every: updates between rolling checkpoints, the recipe's if None. report: told of each event (started, update
-    at most once a second, validation, epoch, finished) as plain values. Raises :class:`TrainerBusy`,
-    :class:`RecoverRefused`, :class:`Diverged` and what reading plan, cards and days raises.
+    at most once a second, validation, epoch, finished) as plain values. stop: when the run ends before its end, never if
+    None. Raises :class:`Unfinished` when it did, :class:`TrainerBusy`, :class:`RecoverRefused`, :class:`Diverged` and what
+    reading plan, cards and days raises.
     """
     tell: Report = report or (lambda event: None)
     registry.require_passed(home, PLAN_KIND, plan_id)
@@ -80,7 +84,7 @@ def train(
         try:
             if progress.updates == 0:
                 board.text("optimizer/routing", parameter_table(session.stepper.net.architecture))
-            run_epochs(session, board, tell, latest_every or plan.recipe.latest_every_updates)
+            run_epochs(session, board, tell, latest_every or plan.recipe.latest_every_updates, stop)
         finally:
             board.close()
             session.close()

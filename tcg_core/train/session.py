@@ -27,6 +27,7 @@ from tcg_core.train.baseline import RankCounts, count_ranks
 from tcg_core.train.checkpoint import Payload, read_step, step_name, write_step
 from tcg_core.train.contract import describe, refuse_other, refuse_parent
 from tcg_core.train.data import Source, open_days, open_source
+from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.optimizer import Leaves
 from tcg_core.train.prepare import Prepared, prepare
 from tcg_core.train.schedule import Horizon
@@ -40,7 +41,6 @@ else:
     mx = mlx().core
 
 LOG = logging.getLogger("tcg")
-CODE, LIBRARIES = ("tcg_core.train.run",), ("mlx", "numpy")
 TRAIN_CACHE_BYTES, VALIDATION_CACHE_BYTES = 2 << 30, 1 << 30
 TRAIN_SPILL_BYTES, VALIDATION_SPILL_BYTES = 8 << 30, 2 << 30
 
@@ -68,6 +68,13 @@ class Session:
     def directory(self) -> Any:
         """``checkpoints/RUN``."""
         return self.home.checkpoints / self.plan.id
+
+    @property
+    def step_name(self) -> str:
+        """Name of the checkpoint of the present state."""
+        progress = self.progress
+        complete = progress.microbatch > 0 and progress.microbatch == self.plan.count(progress.epoch)
+        return step_name(progress.updates, validated=not complete)
 
     @property
     def aux_weights(self) -> dict[str, float]:
@@ -115,7 +122,7 @@ class Session:
             self.memories,
             state,
         )
-        step = self.directory / step_name(progress.updates)
+        step = self.directory / self.step_name
         pointers.remove_unpointed(self.directory)
         inputs = (Input("work_plan", self.plan.id, self.plan.sha256),)
         write_step(step, payload, inputs, code_identity(*CODE, libraries=LIBRARIES), versions(LIBRARIES))
@@ -124,7 +131,7 @@ class Session:
     def point(self, names: tuple[str, ...]) -> None:
         """Makes the pointers say the checkpoint of the present update."""
         for name in sorted(names, key=lambda name: name != pointers.LATEST):
-            pointers.point(self.directory, name, self.directory / step_name(self.progress.updates), self.progress.updates)
+            pointers.point(self.directory, name, self.directory / self.step_name, self.progress.updates)
         pointers.remove_unpointed(self.directory)
 
 
