@@ -23,14 +23,16 @@ class News:
 def news(home: Home, recipe: Recipe | None = None) -> News:
     """What a run of ``recipe`` (the launchpad's defaults if None) would be made from now.
 
-    Raises what the selection raises when no day is validated.
+    Raises what the selection raises when no day is validated, and :class:`~tcg_core.dataset.errors.DaysOfOtherCode`.
     """
     from tcg_core.catalog.connection import catalog
     from tcg_core.catalog.selection import select_days
+    from tcg_core.dataset.code import require_present_code
 
     recipe = recipe or Recipe(selection=Selection(all_days=True))
     with catalog(home) as connection:
         selected = select_days(connection, recipe.selection, recipe.generations)
+        require_present_code(connection, selected)
     digest = sha256_json(
         {
             "days": [[day.day, day.sha256] for day in selected],

@@ -17,6 +17,7 @@ from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord
 from tcg_core.checks import Check
 from tcg_core.dataset.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
+from tcg_core.dataset.code import LIBRARIES, build_code
 from tcg_core.dataset.discard import discard
 from tcg_core.dataset.layout import SHAPE, read_episodes, write_quarantine
 from tcg_core.dataset.reader import ROWS
@@ -32,7 +33,6 @@ from tcg_core.provenance import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
     verify_files,
@@ -40,14 +40,6 @@ from tcg_core.provenance import (
     write_manifest,
 )
 from tcg_core.replay.archive import Archive, open_archive
-
-LIBRARIES = ("matplotlib", "msgspec", "numpy", "pyarrow")
-_CODE = "tcg_core.dataset.write_day"
-
-
-def build_code() -> str:
-    """Identity of the code that turns an archive into rows; another one makes built days stale."""
-    return code_identity(_CODE, libraries=LIBRARIES)
 
 
 def build_day(

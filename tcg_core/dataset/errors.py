@@ -11,5 +11,9 @@ class SchemaMismatch(TcgError):
     """A file written under another schema, encoder or column layout than this code's."""
 
 
+class DaysOfOtherCode(TcgError):
+    """Validated days that another encoder built, selected for a plan of this one."""
+
+
 class CardCsvError(TcgError):
     """An ``EN_Card_Data.csv`` that cannot be joined as it stands."""

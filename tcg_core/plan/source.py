@@ -11,6 +11,7 @@ from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.ratings import DayRating
 from tcg_core.catalog.registry import relative
 from tcg_core.catalog.selection import SelectedDay, episode_contents, select_days
+from tcg_core.dataset.code import require_present_code
 from tcg_core.dataset.reader import DayReader
 from tcg_core.home import Home
 from tcg_core.plan.errors import PlanError
@@ -41,8 +42,9 @@ class Selected:
 def select(home: Home, recipe: Recipe) -> Selected:
     """Resolves the recipe's selection against the catalog.
 
-    Raises what :func:`~tcg_core.catalog.selection.select_days` raises, and :class:`PlanError` for an episode the catalog
-    does not know, a hold-out day that is not selected, or engine generations of which there are no rows.
+    Raises what :func:`~tcg_core.catalog.selection.select_days` and :func:`~tcg_core.dataset.code.require_present_code`
+    raise, and :class:`PlanError` for an episode the catalog does not know, a hold-out day that is not selected, or engine
+    generations of which there are no rows.
     """
     days: list[PlanDay] = []
     parts: list[IdentityRows] = []
@@ -51,6 +53,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
     first_row = first_group = 0
     with catalog(home) as connection:
         chosen = select_days(connection, recipe.selection, recipe.generations)
+        require_present_code(connection, chosen)
         unseen = unseen_facts(connection, recipe, chosen)
         absent = sorted(set(recipe.split.holdout_days) - {day.day for day in chosen})
         if absent:
