@@ -67,7 +67,7 @@ def explain(home: Home, day: str, episode: int, side: int, step: int, checkpoint
     try:
         policy = _policy(home, checkpoint) if checkpoint else None
         found = _read(home, day, episode)
-        return _explain(found, day, side, step, policy)
+        return _explain(home, found, day, side, step, policy)
     except (TcgError, EncodeError, ModelError) as error:
         raise ExplainError(f"{where}: {error}") from error
 
@@ -79,10 +79,10 @@ def _policy(home: Home, checkpoint: str) -> "Policy":
     return load_policy(home, checkpoint)
 
 
-def _opinions(policy: "Policy", lane: Columns, step: int, generation: str) -> "tuple[Opinion, ...]":
-    from tcg_core.explain_policy import opinions
+def _opinions(home: Home, policy: "Policy", lane: Columns, day: str, step: int, generation: str) -> "tuple[Opinion, ...]":
+    from tcg_core.explain_policy import opinions, with_looks
 
-    return opinions(policy, lane, step, generation)
+    return opinions(policy, with_looks(home, policy, lane, day), step, generation)
 
 
 def _read(home: Home, day: str, episode: int) -> replayed.Episode:
@@ -96,7 +96,7 @@ def _read(home: Home, day: str, episode: int) -> replayed.Episode:
         return parse_episode(archive.read(member), member.name)
 
 
-def _explain(episode: replayed.Episode, day: str, side: int, step: int, policy: "Policy | None") -> Explanation:
+def _explain(home: Home, episode: replayed.Episode, day: str, side: int, step: int, policy: "Policy | None") -> Explanation:
     if side not in (0, 1):
         raise UnknownId(f"there is no side {side}, expected 0 or 1")
     game = next((game for game in episode.games if any(_is(d, side, step) for d in game.decisions)), None)
@@ -112,7 +112,7 @@ def _explain(episode: replayed.Episode, day: str, side: int, step: int, policy: 
     encoded, names = Decision(tracker, obs), Names.of(episode.generation)
     lane = _lane(episode, game, day, side, step)
     rows = np.flatnonzero(lane["step_id"] == step)
-    found = _opinions(policy, lane, step, episode.generation) if policy and len(rows) else ()
+    found = _opinions(home, policy, lane, day, step, episode.generation) if policy and len(rows) else ()
     picks = tuple(
         Pick(
             int(lane["y"][row]),

@@ -130,7 +130,11 @@ class Resume:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a training run, except the machine it runs on. phase_id: its name within a curriculum."""
+    """Everything that decides a training run, except the machine it runs on. phase_id: its name within a curriculum.
+
+    zero_wouldko: the ablation of ``model.would_ko``: the same network on the same days, but its would-KO inputs are zeros, in
+    training and validation alike.
+    """
 
     selection: Selection
     generations: tuple[str, ...] = ("v1",)
@@ -146,7 +150,15 @@ class Recipe:
     checkpoint_every_epochs: int = 1
     resume: Resume = field(default_factory=Resume)
     phase_id: str = ""
+    zero_wouldko: bool = False
+
+    @property
+    def reads_would_ko(self) -> bool:
+        """Whether training reads the looks of the days; the ablation has their input without reading them."""
+        return self.model.would_ko and not self.zero_wouldko
 
     def __post_init__(self) -> None:
+        if self.zero_wouldko and not self.model.would_ko:
+            raise ConfigError("zero_wouldko is set, but model.would_ko is off: there is no input to set to zero")
         if not self.model.structured and self.optimizer.structured_weight_decay != Optimizer.structured_weight_decay:
             raise ConfigError("optimizer.structured_weight_decay is set, but model.structured is off: it would decay nothing")

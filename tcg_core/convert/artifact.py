@@ -105,7 +105,7 @@ def _write(directory: Path, home: Home, run: str, source: _Source) -> dict[str, 
     """Writes everything but the manifest; returns the artifact's facts."""
     architecture, weights, tables, _ = load_weights(source.step)
     write_bytes(directory / WEIGHTS, safetensors_bytes(join_arrays(weights, tables)))
-    contract = {
+    contract: dict[str, Any] = {
         "contract_version": CONTRACT_VERSION,
         "kind": "torch_policy",
         "dtype": "float32",
@@ -117,6 +117,8 @@ def _write(directory: Path, home: Home, run: str, source: _Source) -> dict[str, 
         "tolerance": TOLERANCE,
         "origin": {"run": run, "step": source.step.name, "checkpoint": source.manifest.content},
     }
+    if architecture.config.would_ko:
+        contract["origin"]["zero_wouldko"] = source.plan.recipe.zero_wouldko
     write_json(directory / CONTRACT, contract)
     with phase("conversion and its proofs", total=4) as advance:
         reference = plan_reference(home, source.plan, tables, LANES, DECISIONS)

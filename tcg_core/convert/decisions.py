@@ -9,11 +9,12 @@ import numpy.typing as npt
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.reference import Reference, Step
 from tcg_core.dataset.reader import DayReader
+from tcg_core.dataset.would_ko.read import LookedDayReader
 from tcg_core.encode.cards import CardTables
-from tcg_core.encode.collate import collate
+from tcg_core.encode.collate import blank_looks, collate
 from tcg_core.encode.columns import Columns
 from tcg_core.home import Home
-from tcg_core.model.batch import INPUTS
+from tcg_core.model.batch import INPUTS, WOULD_KO
 from tcg_core.plan.plan import Plan
 
 Array = npt.NDArray[Any]
@@ -22,7 +23,9 @@ Array = npt.NDArray[Any]
 def plan_reference(home: Home, plan: Plan, tables: CardTables, lanes: int, decisions: int) -> Reference:
     """The first ``decisions`` decisions of up to ``lanes`` validation lanes, spread evenly over the plan's.
 
-    Deterministic. Raises :class:`ConvertError` if the plan has no validation lane; errors of reader and collate as they are.
+    Deterministic. A network that reads would-KO inputs is given those of the plan's days, its ablation zeros.
+
+    Raises :class:`ConvertError` if the plan has no validation lane; errors of reader and collate as they are.
     """
     validation = np.flatnonzero(plan.lanes.validation)
     if not len(validation):
@@ -33,12 +36,16 @@ def plan_reference(home: Home, plan: Plan, tables: CardTables, lanes: int, decis
     steps = []
     for generation in dict.fromkeys(generations):
         members = [position for position, other in enumerate(generations) if other == generation]
-        steps += lane_steps({position: columns[position] for position in members}, generation, tables, decisions)
+        chosen_rows = {position: columns[position] for position in members}
+        steps += lane_steps(chosen_rows, generation, tables, decisions, plan.recipe.zero_wouldko)
     return Reference(tuple(_name(plan, lane) for lane in chosen), tuple(steps))
 
 
-def lane_steps(lanes: Mapping[int, Columns], generation: str, tables: CardTables, decisions: int) -> list[Step]:
-    """Steps over lanes of one generation. lanes: lane number -> all its rows in order, from the lane's start."""
+def lane_steps(
+    lanes: Mapping[int, Columns], generation: str, tables: CardTables, decisions: int, zero_wouldko: bool = False
+) -> list[Step]:
+    """Steps over lanes of one generation. lanes: lane number -> all its rows in order, from the lane's start; would-KO inputs
+    are among a step's where the rows have their streams, or are zeros with ``zero_wouldko``."""
     decision = {lane: _decision_of_row(columns) for lane, columns in lanes.items()}
     steps = []
     for number in range(decisions):
@@ -49,7 +56,10 @@ def lane_steps(lanes: Mapping[int, Columns], generation: str, tables: CardTables
         lane_of_row = np.concatenate([np.full(len(index), lane, np.int32) for lane, index in rows.items()])
         commits = np.append(lane_of_row[1:] != lane_of_row[:-1], True)
         batch = collate(Columns.concatenate(parts), generation, tables)
-        steps.append(Step({name: batch[name] for name in INPUTS}, lane_of_row, commits))
+        if zero_wouldko:
+            batch[WOULD_KO] = blank_looks(*batch["option_type"].shape)
+        names = (*INPUTS, WOULD_KO) if WOULD_KO in batch else INPUTS
+        steps.append(Step({name: batch[name] for name in names}, lane_of_row, commits))
     return steps
 
 
@@ -66,7 +76,8 @@ def _lane_rows(home: Home, plan: Plan, chosen: Array) -> list[Columns]:
         day = plan.days[plan.lanes.day[lane]]
         number = int(plan.lanes.day[lane])
         if number not in readers:
-            readers[number] = DayReader(home.root / day.path)
+            path = home.root / day.path
+            readers[number] = LookedDayReader(path, day.content) if plan.recipe.reads_would_ko else DayReader(path)
         group = int(plan.lanes.group[lane]) - day.first_group
         if (number, group) not in groups:
             groups[number, group] = readers[number].read_row_group(group)

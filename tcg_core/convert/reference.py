@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tcg_core.atomic import write_bytes
 from tcg_core.convert.errors import ConvertError
-from tcg_core.model.batch import INPUTS
+from tcg_core.model.batch import INPUTS, WOULD_KO
 from tcg_core.model.tensors import read_with_metadata, safetensors_bytes
 
 Array = npt.NDArray[Any]
@@ -25,8 +25,8 @@ _NAME = re.compile(r"(\d{3})\.(?:(in|aux)\.)?(\w+)")
 
 @dataclass(frozen=True)
 class Step:
-    """One recurrent step: the padded batch (``model.batch.INPUTS``), the lane of each row, int32 [B], and whether the row
-    is the last of its decision, whose memory is kept, bool [B]."""
+    """One recurrent step: the padded batch (``model.batch.INPUTS``, and ``WOULD_KO`` for a network that reads it), the lane of
+    each row, int32 [B], and whether the row is the last of its decision, whose memory is kept, bool [B]."""
 
     batch: Mapping[str, Array]
     lane: Array
@@ -76,7 +76,7 @@ def write_reference(path: Path, reference: Reference, answers: tuple[Answer, ...
     arrays: dict[str, Array] = {}
     for number, (step, answer) in enumerate(zip(reference.steps, answers, strict=True)):
         head = f"{number:03d}."
-        arrays |= {f"{head}in.{name}": step.batch[name] for name in INPUTS}
+        arrays |= {f"{head}in.{name}": step.batch[name] for name in step.batch}
         arrays |= {f"{head}lane": step.lane, f"{head}commits": step.commits}
         arrays |= {head + name: getattr(answer, name) for name in _PLAIN}
         arrays |= {f"{head}aux.{name}": values for name, values in answer.aux.items()}
@@ -94,13 +94,14 @@ def read_reference(path: Path) -> tuple[Reference, tuple[Answer, ...]]:
         numbers.setdefault(int(found[1]), {})[found[2] or "", found[3]] = array
     if sorted(numbers) != list(range(len(numbers))) or not numbers or "lanes" not in metadata:
         raise ConvertError(f"{path}: no lanes or no whole sequence of steps")
-    plain = {("", name) for name in (*_PLAIN, "lane", "commits")} | {("in", name) for name in INPUTS}
+    inputs = (*INPUTS, WOULD_KO) if any(("in", WOULD_KO) in parts for parts in numbers.values()) else tuple(INPUTS)
+    plain = {("", name) for name in (*_PLAIN, "lane", "commits")} | {("in", name) for name in inputs}
     steps, answers = [], []
     for number in range(len(numbers)):
         parts = numbers[number]
         for group, name in plain - set(parts):
             raise ConvertError(f"{path}: step {number} lacks {f'{group}.{name}'.lstrip('.')}")
-        steps.append(Step({name: parts["in", name] for name in INPUTS}, parts["", "lane"], parts["", "commits"]))
+        steps.append(Step({name: parts["in", name] for name in inputs}, parts["", "lane"], parts["", "commits"]))
         aux = {name: array for (group, name), array in parts.items() if group == "aux"}
         logits, probabilities, choice, memory = (parts["", name] for name in _PLAIN)
         answers.append(Answer(logits, probabilities, choice, aux, memory))

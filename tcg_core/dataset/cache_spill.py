@@ -16,6 +16,7 @@ import pyarrow as pa
 from tcg_core.atomic import replacing
 from tcg_core.dataset.arrow import from_table, to_table
 from tcg_core.encode.columns import Columns
+from tcg_core.encode.would_ko import MEMORY_SCHEMA
 
 LOG = logging.getLogger("tcg")
 
@@ -40,7 +41,7 @@ class Spill:
     def write(self, key: Hashable, columns: Columns) -> bool:
         """Keeps a row group; False if it could not be (too large, or the disk refused: that is logged, never raised)."""
         sink = pa.BufferOutputStream()
-        table = to_table(columns)
+        table = to_table(columns, MEMORY_SCHEMA)
         with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         data = sink.getvalue()
@@ -75,7 +76,7 @@ class Spill:
             self.drop(key)
             return None
         self._held.move_to_end(key)
-        return from_table(pa.ipc.open_file(pa.BufferReader(data)).read_all())
+        return from_table(pa.ipc.open_file(pa.BufferReader(data)).read_all(), MEMORY_SCHEMA)
 
     def drop(self, key: Hashable) -> None:
         """Forgets a row group and removes its file."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -36,7 +36,7 @@ class DayReader:
                 f"{self.path} has schema {self.schema_digest[:12]}, this code {SCHEMA.digest[:12]}: build the day again"
             )
 
-    def __enter__(self) -> "DayReader":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcg_core.encode import would_ko
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array, Columns
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.schema import GLOBALS, NO_POINTER, OPTION_ATTRIBUTES, UNIT_ATTRIBUTES, Entry, index_of
 from tcg_core.encode.shapes import BUCKETS, BatchShape, shape_for
 
-__all__ = ["BUCKETS", "CARD_COUNT_SCALE", "BatchShape", "collate", "shape_for"]
+__all__ = ["BUCKETS", "CARD_COUNT_SCALE", "BatchShape", "blank_looks", "collate", "shape_for"]
 
 #: Divisor of card_count.
 CARD_COUNT_SCALE = 4.0
@@ -22,6 +23,7 @@ def _scales(entries: tuple[Entry, ...]) -> npt.NDArray[np.float32]:
 
 
 _GLOBAL_SCALES, _UNIT_SCALES, _OPTION_SCALES = _scales(GLOBALS), _scales(UNIT_ATTRIBUTES), _scales(OPTION_ATTRIBUTES)
+_LOOK_SCALES = _scales(would_ko.VALUE_ENTRIES)
 _GLOBAL, _PICKED = index_of(GLOBALS), index_of(OPTION_ATTRIBUTES)["picked"]
 
 
@@ -37,7 +39,8 @@ def collate(
     padding), attached_kind (+ 1), attached_index i32[B,A]; option_type (+ 1), option_source, option_target (position in
     [C card tokens, U units], C + U is none), option_card, option_target_card, option_attack (vocabulary) i32[B,O],
     option_attributes f32[B,O,K2]; legal bool[B,O+1], column O is STOP. Zero is padding where nothing else is said. With
-    label streams also target i32[B] (O for STOP) and opt_group i32[B,O].
+    label streams also target i32[B] (O for STOP) and opt_group i32[B,O]; with the streams of ``encode.would_ko`` also
+    option_would_ko f32[B,O,L].
 
     Raises :class:`EncodeError` naming the lane: a row without a legal answer or with an illegal label, a pointer or a
     count outside, a shape too small; and for ids outside the tables.
@@ -74,7 +77,14 @@ def collate(
     if "y" in values:
         batch["target"] = _target(columns, option, batch["legal"])
         batch["opt_group"] = option.pad(_inside(columns, option, "opt_group", option.lengths))
+    if would_ko.OPTION in values:
+        batch["option_would_ko"] = _looks(columns, option)
     return batch
+
+
+def blank_looks(rows: int, options: int) -> Array:
+    """option_would_ko of ``rows`` rows none of whose options was looked at, f32[B,O,L]."""
+    return np.zeros((rows, options, len(would_ko.INPUT_ENTRIES)), np.float32)
 
 
 class _Place:
@@ -156,6 +166,20 @@ def _pointers(columns: Columns, option: _Place, name: str, card: _Place, unit: _
     _refuse(columns, option, (values < NO_POINTER) | (values >= cards + unit.lengths[option.row]), name, values)
     moved = np.where(values < cards, values, values - cards + shape.cards)
     return np.where(values == NO_POINTER, shape.cards + shape.units, moved).astype(np.int32)
+
+
+def _looks(columns: Columns, option: _Place) -> Array:
+    """f32[B, O, L]: each look at its option."""
+    row = np.repeat(np.arange(columns.rows), columns.lengths(would_ko.GROUP))
+    position = columns[would_ko.OPTION].astype(np.int64)
+    outside = (position < 0) | (position >= option.lengths[row])
+    if outside.any():
+        item = int(np.argmax(outside))
+        raise EncodeError(f"{_lane(columns, int(row[item]))}: {would_ko.OPTION} is {int(position[item])}, outside the row")
+    found = blank_looks(columns.rows, option.size)
+    found[row, position, 0] = 1
+    found[row, position, 1:] = columns[would_ko.VALUES] * _LOOK_SCALES
+    return found
 
 
 def _legal(columns: Columns, option: _Place) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.schema import SCHEMA, Schema, Stream
+from tcg_core.encode.would_ko import MEMORY_SCHEMA
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +51,7 @@ class Columns:
             gathers[group] = np.arange(ends[-1]) - np.repeat(ends[:-1] - bounds[:-1][index], lengths)
         values = {}
         for name, array in self.values.items():
-            owner = SCHEMA.by_name[name].group
+            owner = MEMORY_SCHEMA.by_name[name].group
             values[name] = array[gathers[owner]] if owner else array[index]
         return Columns(len(index), values, offsets)
 

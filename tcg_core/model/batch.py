@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tcg_core.encode.schema import GLOBALS, OPTION_ATTRIBUTES, UNIT_ATTRIBUTES
-from tcg_core.model.config import ModelError
+from tcg_core.encode.would_ko import INPUT_ENTRIES
+from tcg_core.model.config import ModelConfig, ModelError
 
 #: Inputs of the networks: name -> (dtype, axes). B rows, C cards, U units, A attached, O options, S = O + 1 (last: STOP).
 INPUTS: dict[str, tuple[str, tuple[str | int, ...]]] = {
@@ -32,6 +33,14 @@ INPUTS: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "option_attributes": ("float32", ("B", "O", len(OPTION_ATTRIBUTES))),
     "legal": ("bool", ("B", "S")),
 }
+#: The input of networks built with ``would_ko`` only.
+WOULD_KO = "option_would_ko"
+WOULD_KO_INPUTS: dict[str, tuple[str, tuple[str | int, ...]]] = {WOULD_KO: ("float32", ("B", "O", len(INPUT_ENTRIES)))}
+
+
+def input_names(config: ModelConfig) -> tuple[str, ...]:
+    """Names of the inputs that a network of this configuration reads."""
+    return (*INPUTS, *(WOULD_KO_INPUTS if config.would_ko else ()))
 
 
 class Output(NamedTuple):
@@ -47,9 +56,12 @@ class Output(NamedTuple):
 
 
 def check_batch(batch: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Raises :class:`ModelError` naming an input that is missing, of another dtype or shape, or a row with no legal answer."""
+    """Raises :class:`ModelError` naming an input that is missing, of another dtype or shape, or a row with no legal answer.
+
+    An input that only some networks read may be absent; those that do miss it themselves (:func:`looks_of`)."""
     sizes: dict[str, int] = {}
-    for name, (dtype, axes) in INPUTS.items():
+    extra = {name: form for name, form in WOULD_KO_INPUTS.items() if name in batch}
+    for name, (dtype, axes) in (INPUTS | extra).items():
         if name not in batch:
             raise ModelError(f"batch: input {name!r} is missing")
         array = batch[name]
@@ -69,3 +81,10 @@ def check_legal(legal: np.ndarray[Any, Any]) -> None:
     lacking = np.flatnonzero(~legal.any(axis=1))
     if lacking.size:
         raise ModelError(f"batch: row {int(lacking[0])} has no legal answer among {legal.shape[1]}")
+
+
+def looks_of(batch: Mapping[str, Any]) -> Any:
+    """``option_would_ko`` [B, O, L] of a batch; raises :class:`ModelError` where there is none: zeros would not mean the same."""
+    if WOULD_KO not in batch:
+        raise ModelError(f"batch: input {WOULD_KO!r} is missing, which a network with model.would_ko reads")
+    return batch[WOULD_KO]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tcg_core.encode.cards import CardTables
 from tcg_core.model.architecture import MASK_VALUE, Architecture
-from tcg_core.model.batch import INPUTS, Output, check_batch
+from tcg_core.model.batch import INPUTS, Output, check_batch, looks_of
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.config import ModelError
 from tcg_core.model.heads import HEAD_LEAF
@@ -142,6 +142,8 @@ class PolicyNet(Module):
         self.memory_start = weights["memory_start"]
         if architecture.config.static:
             self.card_static, self.attack_static = Linear(weights, "card_static"), Linear(weights, "attack_static")
+        if architecture.config.would_ko:
+            self.option_would_ko = Linear(weights, "option_would_ko")
         self.layers = [Layer(weights, f"layers.{i}", architecture.config.heads) for i in range(architecture.config.layers)]
         self.final_norm = Norm(weights, "final_norm")
         self.memory_gate = Linear(weights, "memory_gate")
@@ -239,12 +241,13 @@ class PolicyNet(Module):
         pointers = mx.concatenate([batch["option_source"], batch["option_target"]], axis=1)
         pointers = pointers + (mx.arange(rows) * tokens.shape[1])[:, None]
         source, target = mx.split(tokens.reshape(-1, width)[pointers], [options], axis=1)
-        return (
+        token = (
             lookup["option_type"][batch["option_type"]]
             + self.option_references(mx.concatenate([source, target, *named], axis=-1))
             + lookup["attack"][batch["option_attack"]]
             + self.option_attributes(batch["option_attributes"])
         )
+        return token + self.option_would_ko(looks_of(batch)) if self._architecture.config.would_ko else token
 
     def _select(self, batch: Batch, lookup: Lookup) -> "mx.array":
         kinds = lookup["select_type"][batch["select_type"]] + lookup["select_context"][batch["select_context"]]

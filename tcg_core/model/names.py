@@ -22,6 +22,7 @@ from tcg_core.encode.schema import (
     UNIT_ATTRIBUTES,
     UNIT_ZONES,
 )
+from tcg_core.encode.would_ko import INPUT_ENTRIES
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.config import ModelError
 from tcg_core.model.heads import HEAD_LEAF
@@ -92,6 +93,8 @@ def weight_table(architecture: Architecture) -> dict[str, Leaf]:
     if config.static:
         table["card_static.weight"] = Leaf((d, architecture.card_width), "matrix")
         table["attack_static.weight"] = Leaf((d, architecture.attack_width), "matrix")
+    if config.would_ko:
+        table["option_would_ko.weight"] = Leaf((d, len(INPUT_ENTRIES)), "matrix")
     for index in range(config.layers):
         table |= _layer(f"layers.{index}", d, config.ff)
     table |= _norm("final_norm", d)

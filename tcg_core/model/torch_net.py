@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tcg_core.encode.cards import CardTables
 from tcg_core.model.architecture import MASK_VALUE, Architecture
-from tcg_core.model.batch import INPUTS, Output, check_batch, check_legal
+from tcg_core.model.batch import INPUTS, Output, check_batch, check_legal, looks_of
 from tcg_core.model.config import ModelError
 from tcg_core.model.heads import HEAD_LEAF
 from tcg_core.model.init import initial_weights
@@ -134,6 +134,8 @@ class TorchNet(nn.Module):
         self.memory_start = nn.Parameter(weights["memory_start"])
         if architecture.config.static:
             self.card_static, self.attack_static = Linear(weights, "card_static"), Linear(weights, "attack_static")
+        if architecture.config.would_ko:
+            self.option_would_ko = Linear(weights, "option_would_ko")
         self.layers = nn.ModuleList(
             Layer(weights, f"layers.{i}", architecture.config.heads) for i in range(architecture.config.layers)
         )
@@ -238,6 +240,8 @@ class TorchNet(nn.Module):
             + self.attack(batch["option_attack"], static)
             + self.option_attributes(batch["option_attributes"])
         )
+        if self.architecture.config.would_ko:
+            token = token + self.option_would_ko(looks_of(batch))
         return token
 
     def _select(self, batch: Batch) -> Tensor:

@@ -88,6 +88,8 @@ def _write(
             "parent": stored(parent) if parent else None,
             "facts": facts,
         }
+        if recipe.model.would_ko:
+            summary["would_ko"] = selected.would_ko
         write_json(temporary / SUMMARY, summary)
         files = hash_files(temporary)
         write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts))

@@ -77,7 +77,8 @@ def refuse_unfit(recipe: Recipe, state: dict[str, Any], source: str) -> None:
     old, new = state["run_config"], to_dict(recipe)
     pairs: list[tuple[str, Any, Any]] = [
         ("split.split_seed", state["split_seed"], recipe.split.split_seed),
-        ("model", old["model"], new["model"]),
+        ("model", {"would_ko": False} | old["model"], new["model"]),
+        ("zero_wouldko", old.get("zero_wouldko", False), recipe.zero_wouldko),
         ("aux heads", _heads(old["aux"]), _heads(new["aux"])),
         ("optimizer", _bound(old["optimizer"]), _bound(new["optimizer"])),
     ]

@@ -28,14 +28,15 @@ _STREAMS = ("episode_id", "game", "side", "step_id", "new_episode", "aux_valid")
 class Selected:
     """Days of the plan, their selected rows, and the digest of which episodes those are and on which side.
 
-    ratings: by which ratings ``top_elo`` chose the episodes of each day; empty without it. unseen: with ``unseen_by``, what of
-    the days is new and what a sample.
+    ratings: by which ratings ``top_elo`` chose the episodes of each day; empty without it. would_ko: under which settings all
+    days were looked ahead, None where they were not. unseen: with ``unseen_by``, what of the days is new and what a sample.
     """
 
     days: tuple[PlanDay, ...]
     rows: IdentityRows
     digest: str
     ratings: tuple[DayRating, ...] = ()
+    would_ko: dict[str, Any] | None = None
     unseen: dict[str, Any] = field(default_factory=dict)
 
 
@@ -81,12 +82,12 @@ def select(home: Home, recipe: Recipe) -> Selected:
             kept[day.day] = [[int(episode) for episode in np.unique(ids)] for ids in sides]
             first_row += reader.rows
             first_group += len(reader.row_groups)
-    _require_one_would_ko(settings)
+    looked = _require_one_would_ko(settings, recipe)
     rows = IdentityRows.concatenate(parts)
     if not len(rows):
         raise PlanError(f"no rows of engine generation {', '.join(recipe.generations)} on {', '.join(day.day for day in days)}")
     ratings = tuple(day.rating for day in chosen if day.rating is not None)
-    return Selected(tuple(days), rows, sha256_json(kept), ratings, unseen=unseen)
+    return Selected(tuple(days), rows, sha256_json(kept), ratings, looked, unseen=unseen)
 
 
 def _day_rows(
@@ -130,14 +131,20 @@ def _day_rows(
     return rows.take(np.flatnonzero(keep[where]))
 
 
-def _require_one_would_ko(settings: dict[str, dict[str, Any] | None]) -> None:
-    """Days that were looked ahead under different settings, or some only, are not one data set."""
+def _require_one_would_ko(settings: dict[str, dict[str, Any] | None], recipe: Recipe) -> dict[str, Any] | None:
+    """Days that were looked ahead under different settings, or some only, are not one data set; a network that reads the looks
+    needs them of every day, its ablation by ``zero_wouldko`` included. Returns the settings."""
+    lacking = [day for day, chosen in settings.items() if chosen is None]
+    if recipe.model.would_ko and lacking:
+        remedy = f"tcg day build {lacking[0]} --would-ko"
+        raise PlanError(f"model.would_ko is on, but day {', '.join(lacking)} was built without would-KO: {remedy}")
     found: dict[str, list[str]] = {}
     for day, chosen in settings.items():
         found.setdefault("off" if chosen is None else canonical_json(chosen), []).append(day)
     if len(found) > 1:
         told = "; ".join(f"{', '.join(days)}: {setting}" for setting, days in found.items())
         raise PlanError(f"the days mix would-KO settings: {told}")
+    return next(iter(settings.values()))
 
 
 def _generations(connection: sqlite3.Connection, day: str) -> dict[int, str]:

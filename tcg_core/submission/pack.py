@@ -1,11 +1,13 @@
 """Packs an artifact and a deck into ``submission.tar.gz``, proven by preflight before anything may use it."""
 
+from typing import Any
+
 from tcg_core.atomic import publishing
 from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.checks import Check
 from tcg_core.engine.decks import resolve_deck, validate_deck
-from tcg_core.errors import IntegrityError
+from tcg_core.errors import IntegrityError, TcgError
 from tcg_core.home import Home
 from tcg_core.model.torch_load import CONTRACT, read_contract
 from tcg_core.provenance import Manifest, hash_files, verify_files, write_manifest
@@ -15,17 +17,23 @@ from tcg_core.submission.names import ARCHIVE, KIND
 from tcg_core.submission.preflight import CHECKS, preflight
 
 
+class NoLookAhead(TcgError):
+    """An artifact whose network reads what only the engine's look-ahead can tell."""
+
+
 def pack(home: Home, artifact_id: str, deck: str = "sample", games: int = 2) -> Built:
     """Builds the submission of an artifact whose checks passed, with the deck called ``deck``.
 
     ``games``: preflight games for each engine generation that the artifact declares. The same artifact, deck and code
     give the same id and the same bytes. Raises :class:`~tcg_core.errors.TcgError` for an unknown or unproven artifact
-    and for a deck that is unknown or illegal in a declared generation.
+    and for a deck that is unknown or illegal in a declared generation, :class:`NoLookAhead` for a network with would-KO inputs.
     """
     artifact = registry.require_passed(home, "torch_artifact", artifact_id)
     origin = verify_files(artifact).as_input()
+    contract = read_contract(artifact / CONTRACT)
+    _refuse_would_ko(contract, artifact_id)
     cards = resolve_deck(home, deck)
-    for generation in read_contract(artifact / CONTRACT)["generations"]:
+    for generation in contract["generations"]:
         validate_deck(generation, cards)
     inner, files = submission_files(artifact, origin, deck, cards)
     directory = home.submissions / inner.id
@@ -53,6 +61,16 @@ def pack(home: Home, artifact_id: str, deck: str = "sample", games: int = 2) -> 
         checks = preflight(directory / ARCHIVE, games=games)
         registry.record_checks(home, KIND, inner.id, checks)
     return Built(KIND, inner.id, directory, reused, checks, _facts(manifest, checks, len(files)))
+
+
+def _refuse_would_ko(contract: dict[str, Any], artifact_id: str) -> None:
+    """Also where ``zero_wouldko`` gave the network zeros only: the run with ``model.would_ko`` off has the same weights."""
+    if contract["arch_config"]["model"].get("would_ko", False):
+        run = contract["origin"]["run"]
+        raise NoLookAhead(
+            f"artifact {artifact_id} of run {run} has would-KO inputs (model.would_ko), and play has no engine to look ahead "
+            "with: train with model.would_ko off"
+        )
 
 
 def _facts(manifest: Manifest, checks: tuple[Check, ...], files: int) -> dict[str, object]:

@@ -58,7 +58,12 @@ def describe(
         "optimizer_steps_per_epoch": [plan.updates(epoch) for epoch in range(recipe.epochs)],
         "dataset_manifest": manifest,
         "dataset_build_fingerprint": sha256_json([SCHEMA.digest, manifest]),
-        "inference_config": {"version": 1, "seed": recipe.seed, "generations": list(recipe.generations), "would_ko": False},
+        "inference_config": {
+            "version": 1,
+            "seed": recipe.seed,
+            "generations": list(recipe.generations),
+            "would_ko": plan.summary["would_ko"] if recipe.model.would_ko else False,
+        },
         "prospective": None,
         "phase_id": recipe.phase_id or None,
         "parent": parent_entry(plan),

@@ -8,6 +8,8 @@ import numpy as np
 from tcg_core.dataset.cache import RowGroupCache
 from tcg_core.dataset.cache_spill import Spill
 from tcg_core.dataset.reader import DayReader
+from tcg_core.dataset.would_ko.read import LookedDayReader
+from tcg_core.encode import would_ko
 from tcg_core.encode.columns import Array, Columns
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.errors import IntegrityError
@@ -64,5 +66,11 @@ def open_days(home: Home, days: Sequence[PlanDay]) -> tuple[DayReader, ...]:
 
 
 def open_source(plan: Plan, readers: tuple[DayReader, ...], budget_bytes: int, spill: Spill | None = None) -> Source:
-    """A source with a cache of its own; ``spill`` is its disk tier."""
-    return Source(plan.days, readers, RowGroupCache(readers, budget_bytes, streams=STREAMS, spill=spill))
+    """A source with a cache of its own; ``spill`` is its disk tier. Where the recipe's network reads would-KO inputs, rows come
+    with them; raises :class:`IntegrityError` naming a table of looks that is not the plan's."""
+    streams = STREAMS
+    if plan.recipe.reads_would_ko:
+        days = zip(readers, plan.days, strict=True)
+        readers = tuple(LookedDayReader(reader.path, day.content) for reader, day in days)
+        streams = (*STREAMS, *would_ko.NAMES)
+    return Source(plan.days, readers, RowGroupCache(readers, budget_bytes, streams=streams, spill=spill))

@@ -14,6 +14,7 @@ from tcg_core.encode.schema import (
     UNIT_ATTRIBUTES,
     UNIT_ZONES,
 )
+from tcg_core.encode.would_ko import VALUE_ENTRIES
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.config import ModelConfig
 
@@ -87,4 +88,12 @@ def batch(
         "legal": legal,
         "target": target,
         "opt_group": np.tile(np.arange(options, dtype=np.int32), (rows, 1)),
+        "option_would_ko": _looks(rng, has_option),
     }
+
+
+def _looks(rng: np.random.Generator, has_option: Any) -> Any:
+    """About a third of the options were looked at."""
+    looked = has_option & (rng.random(has_option.shape) < 0.3)
+    values = rng.random((*looked.shape, len(VALUE_ENTRIES)))
+    return (np.concatenate([np.ones((*looked.shape, 1)), values], axis=-1) * looked[..., None]).astype(np.float32)

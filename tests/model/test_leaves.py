@@ -25,7 +25,7 @@ from tests.model.synthetic import ALL_AUX, TINY, architecture, batch, tables
 modules = mlx()
 mx, nn = modules.core, modules.nn
 VARIANTS = [
-    *(TINY, replace(TINY, static=False), replace(TINY, split_heads=False), replace(TINY, layers=1)),
+    *(TINY, replace(TINY, static=False), replace(TINY, split_heads=False), replace(TINY, layers=1), replace(TINY, would_ko=True)),
     *(replace(TINY, structured=True), ModelConfig()),
 ]
 
@@ -61,7 +61,7 @@ def gradients(arch: Architecture, card_tables: CardTables) -> dict[str, Any]:
     return {name: np.array(array) for name, array in modules.utils.tree_flatten(found)}
 
 
-@pytest.mark.parametrize("config", VARIANTS[:5])
+@pytest.mark.parametrize("config", VARIANTS[:6])
 @pytest.mark.parametrize("aux", [ALL_AUX, dict.fromkeys(ALL_AUX, 0.0)])
 def test_every_leaf_gets_a_gradient_and_padding_rows_none(config: ModelConfig, aux: dict[str, float]) -> None:
     arch = architecture(config, aux=aux)
@@ -101,7 +101,9 @@ def test_padding_embeds_to_the_zero_vector() -> None:
     assert not theirs.card(torch.tensor([0, 0])).any()
 
 
-@pytest.mark.parametrize("field", ["d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured"])
+@pytest.mark.parametrize(
+    "field", ["d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured", "would_ko"]
+)
 def test_no_inert_setting(field: str) -> None:
     value = getattr(TINY, field)
     other = replace(TINY, **{field: not value if isinstance(value, bool) else value * 2})
@@ -115,8 +117,40 @@ def test_no_inert_setting(field: str) -> None:
         data = mlx_net.as_mx(batch(4, 6, 3, 4, 5))
         outputs.append(np.array(net(data, mx.broadcast_to(net.initial_memory(), (4, *net.architecture.memory_shape))).logits))
     assert np.abs(outputs[0] - outputs[1]).max() > 1e-4
-    known = {"d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured"}
+    known = {"d_model", "heads", "layers", "ff", "registers", "static", "split_heads", "structured", "would_ko"}
     assert set(ModelConfig.__dataclass_fields__) == known
+
+
+def test_without_would_ko_a_network_is_described_and_sized_as_before_it_existed() -> None:
+    """Checkpoints made then load, and runs resumed then go on: no key, no leaf, no other draw."""
+    plain, looking = architecture(), architecture(replace(TINY, would_ko=True))
+    assert "would_ko" not in plain.to_dict()["model"] and looking.to_dict()["model"]["would_ko"] is True
+    assert Architecture.from_dict(looking.to_dict()) == looking and Architecture.from_dict(plain.to_dict()) == plain
+    assert set(weight_table(looking)) - set(weight_table(plain)) == {"option_would_ko.weight"}
+    assert weight_table(looking)["option_would_ko.weight"].group == "muon"
+    more, fewer = initial_weights(looking, 1), initial_weights(plain, 1)
+    assert all((more[name] == fewer[name]).all() for name in fewer)
+
+
+def test_the_projection_of_looks_has_a_gradient_only_where_something_was_looked_at() -> None:
+    arch = architecture(replace(TINY, would_ko=True))
+    net = mlx_net.build(arch, 3)
+    net.set_tables(tables())
+    data = batch(8, 6, 4, 5, 5)
+
+    def norms(inputs: dict[str, Any]) -> tuple[float, float]:
+        arrays = mlx_net.as_mx(inputs)
+        memory = mx.broadcast_to(net.initial_memory(), (8, *arch.memory_shape))
+        found = nn.value_and_grad(
+            net, lambda model: nn.losses.cross_entropy(model(arrays, memory).logits, arrays["target"]).sum()
+        )
+        gradient = found(net)[1]
+        return tuple(float(mx.abs(gradient[name]["weight"]).max()) for name in ("option_would_ko", "option_attributes"))
+
+    seen, other = norms(data)
+    assert seen > 1e-4 and other > 1e-4
+    blank, other = norms({**data, "option_would_ko": np.zeros_like(data["option_would_ko"])})
+    assert blank == 0 and other > 1e-4
 
 
 def test_a_structured_network_starts_as_the_plain_one() -> None:

@@ -24,6 +24,7 @@ CONFIGS = [
     (replace(TINY, split_heads=False, layers=1), {**ALL_AUX, "prize": 0.0}),
     (replace(TINY, layers=3, registers=1), NO_AUX),
     (replace(TINY, structured=True), ALL_AUX),
+    (replace(TINY, would_ko=True), ALL_AUX),
     (ModelConfig(), ALL_AUX),
 ]
 
@@ -162,6 +163,26 @@ def test_every_input_is_read(name: str) -> None:
         assert difference[data["legal"]].max() > 1e-4
 
 
+@pytest.mark.parametrize("config", [TINY, replace(TINY, would_ko=True)])
+def test_looks_are_read_by_the_networks_that_ask_for_them_and_missed_by_no_other(config: ModelConfig) -> None:
+    nets = twins(architecture(config))
+    data = batch(24, 8, 4, 9, 6, seed=5)
+    without = {name: array for name, array in data.items() if name != "option_would_ko"}
+    blank = {**data, "option_would_ko": np.zeros_like(data["option_would_ko"])}
+    memory = start(nets[0], 24)
+    for net in nets:
+        difference = np.abs(said(net, data, memory)[0] - said(net, blank, memory)[0])[data["legal"]].max()
+        if config.would_ko:
+            assert difference > 1e-4
+            with pytest.raises(ModelError, match=r"input 'option_would_ko' is missing, which a network with model\.would_ko"):
+                said(net, without, memory)
+        else:
+            assert difference == 0 and (said(net, data, memory)[0] == said(net, without, memory)[0]).all()
+    plain = twins(architecture(TINY))[0]
+    if config.would_ko:  # with zeros it is the plain network, whatever the projection holds
+        assert (said(nets[0], blank, memory)[0] == said(plain, without, memory)[0]).all()
+
+
 def test_lookup_made_once_gives_the_same_bits() -> None:
     net, _ = twins(architecture())
     data, memory = mlx_net.as_mx(batch(5, 8, 4, 5, 6)), mx.zeros((5, 3, 16))
@@ -199,6 +220,7 @@ def test_row_without_legal_answer_is_named() -> None:
         ("unit_zone", np.zeros((5, 9), np.int32), "'unit_index' has shape"),
         ("option_attributes", np.zeros((5, 6, 1), np.float32), "'option_attributes' has shape"),
         ("legal", np.ones((5, 6), bool), "6 answers for 6 options"),
+        ("option_would_ko", np.zeros((5, 6, 3), np.float32), "'option_would_ko' has shape"),
     ],
 )
 def test_bad_batch_is_refused_by_name(name: str, value: Any, message: str) -> None:

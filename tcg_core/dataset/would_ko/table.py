@@ -11,6 +11,8 @@ import pyarrow.parquet as parquet
 from tcg_core.dataset.would_ko.episode import Looked
 
 WOULD_KO = "would_ko.parquet"
+#: Looks a row group of the file: a reader of some episodes decodes no more than those around them.
+ROW_GROUP = 1 << 15
 SCHEMA = pa.schema(
     [
         pa.field("episode_id", pa.int64(), nullable=False),
@@ -42,7 +44,9 @@ def write_table(directory: Path, found: Sequence[Looked]) -> dict[str, Any]:
     ]
     columns = list(zip(*rows, strict=True)) or [()] * len(SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
-    parquet.write_table(pa.Table.from_arrays(arrays, schema=SCHEMA), directory / WOULD_KO, compression="zstd")
+    parquet.write_table(
+        pa.Table.from_arrays(arrays, schema=SCHEMA), directory / WOULD_KO, compression="zstd", row_group_size=ROW_GROUP
+    )
     verdicts = [verdict for looked in found for verdict in looked.verdicts]
     computed = sum(verdict.samples > 0 for verdict in verdicts)
     return {

@@ -12,6 +12,7 @@ from torch import Tensor
 from tcg_core.encode.collate import collate
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import SCHEMA
+from tcg_core.model.config import ModelError
 from tcg_core.model.torch_load import load_artifact
 from tcg_core.model.torch_net import as_torch
 from tcg_core.submission.runtime.groups import groups, shape_of
@@ -25,6 +26,8 @@ class Policy:
     def __init__(self, folder: Path) -> None:
         torch.set_num_threads(1)
         self.net, self.tables, self.contract = load_artifact(folder)
+        if self.net.architecture.config.would_ko:
+            raise ModelError(f"{folder}: the network has would-KO inputs (model.would_ko), which play cannot compute")
         self.generations: tuple[str, ...] = tuple(self.contract["generations"])
         self.rows = 0
 
