@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tcg_core.encode.cards import CardTables
-from tcg_core.encode.collate import BatchShape, collate
+from tcg_core.encode.collate import BatchShape, blank_looks, collate
 from tcg_core.encode.columns import Array
-from tcg_core.model.batch import INPUTS
+from tcg_core.model.batch import WOULD_KO, input_names
 from tcg_core.plan.plan import Microbatch, Plan
 from tcg_core.train.data import Source
 from tcg_core.train.shapes import Cost, padded_sizes, partition
@@ -80,14 +80,16 @@ def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, co
     for shape in dict.fromkeys(shape for _, _, shape in members):
         index = np.concatenate([part for _, part, of in members if of == shape])
         collated[shape] = collate(columns.take(index), generation[index], cards, shape)
-    taken = dict.fromkeys(collated, 0)
+        if plan.recipe.zero_wouldko:
+            collated[shape][WOULD_KO] = blank_looks(len(index), shape.options)
+    names, taken = input_names(plan.recipe.model), dict.fromkeys(collated, 0)
     groups: dict[int, list[Group]] = {}
     for t, part, shape in members:
         arrays, cut = collated[shape], slice(taken[shape], taken[shape] + len(part))
         taken[shape] = cut.stop
         labels: dict[str, Array] = {name: columns[name][part].astype(dtype) for name, dtype in LABELS.items()}
         labels |= {"target": arrays["target"][cut], "opt_group": arrays["opt_group"][cut]}
-        inputs = {name: arrays[name][cut] for name in INPUTS}
+        inputs = {name: arrays[name][cut] for name in names}
         groups.setdefault(t, []).append(Group(inputs, labels, slot[part].astype(np.int32), rows[part]))
     sizes = columns.lengths("card") + columns.lengths("unit") + columns.lengths("option")
     return Prepared(
