@@ -11,7 +11,7 @@ from tcg_core.encode.columns import Array
 from tcg_core.model.batch import WOULD_KO, input_names
 from tcg_core.plan.plan import Microbatch, Plan
 from tcg_core.train.data import Source
-from tcg_core.train.shapes import Cost, padded_sizes, partition
+from tcg_core.train.shapes import Cutter, lengths_of
 
 #: Streams beside the collated ones that losses and metrics read, with the dtype they get.
 LABELS = {
@@ -60,8 +60,13 @@ class Prepared:
     padded_tokens: int
     real_tokens: int
 
+    @property
+    def slots(self) -> int:
+        """Slots that memory is carried for."""
+        return len(self.lanes)
 
-def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, cost: Cost) -> Prepared:
+
+def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, cutter: Cutter) -> Prepared:
     """Fetches and collates the rows of a microbatch.
 
     Raises what collating raises (a row without a legal answer, an id outside the tables), naming the lane.
@@ -70,12 +75,11 @@ def prepare(plan: Plan, batch: Microbatch, source: Source, cards: CardTables, co
     slot, step, rows, last = _layout(plan, batch, order)
     columns = source.fetch(rows)
     generation = np.array(plan.recipe.generations)[plan.lanes.generation[batch.lane[order]][slot]]
-    shapes = padded_sizes(columns, cost)
+    lengths = lengths_of(columns)
     members: list[tuple[int, Array, BatchShape]] = []
     for t in range(int(step[-1]) + 1):
         here = np.flatnonzero(step == t)
-        for part in partition(shapes[here], cost):
-            members.append((t, here[part], BatchShape(*(int(size) for size in shapes[here[part]].max(axis=0)))))
+        members.extend((t, here[part], shape) for part, shape in cutter.cut(lengths[here]))
     collated = {}
     for shape in dict.fromkeys(shape for _, _, shape in members):
         index = np.concatenate([part for _, part, of in members if of == shape])

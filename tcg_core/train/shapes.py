@@ -1,18 +1,35 @@
 """Which rows of one time step are computed together, and to which padded shape.
 
 A row costs its padded tokens, a separate forward call costs about what three small rows do; a step's rows are sorted by
-size and cut where the sum is least. On a GPU a call is dear and a token cheap, so a step is one call.
+size and cut where the sum is least. On a GPU a call is dear and a token cheap, so a step is one call; where MLX compiles,
+a static shape of :mod:`tcg_core.train.static_shapes` cuts instead.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from tcg_core.encode.collate import BUCKETS
+from tcg_core.encode.collate import BUCKETS, BatchShape
 from tcg_core.encode.columns import Array, Columns
 
 GROUPS = ("card", "unit", "attached", "option")
+
+#: Row positions of a group, ascending, and the sizes they are padded to.
+Cut = tuple[Array, BatchShape]
+
+
+class Cutter(Protocol):
+    """Decides which rows of a step are computed together."""
+
+    def cut(self, lengths: Array) -> list[Cut]:
+        """Cuts the rows of one step; lengths int [rows, 4] in the order of :data:`GROUPS`. Each row is in one group."""
+
+
+def lengths_of(columns: Columns) -> Array:
+    """Items of each row, int [rows, 4] in the order of :data:`GROUPS`."""
+    return np.stack([columns.lengths(name) for name in GROUPS], axis=1)
 
 
 #: Most places considered for a cut of one step.
@@ -32,6 +49,11 @@ class Cost:
     fixed_tokens: int
     grain: tuple[int, ...] | None
 
+    def cut(self, lengths: Array) -> list[Cut]:
+        """The groups whose costs add up to the least."""
+        shapes = padded_sizes(lengths, self)
+        return [(part, BatchShape(*(int(size) for size in shapes[part].max(axis=0)))) for part in partition(shapes, self)]
+
 
 def cpu_cost(fixed_tokens: int) -> Cost:
     """Measured on one core: a call costs about as much as four rows of 60 tokens; nothing is compiled, so sizes are fine."""
@@ -43,18 +65,17 @@ def gpu_cost(fixed_tokens: int) -> Cost:
     return Cost(call=1e12, bend=1e12, fixed_tokens=fixed_tokens, grain=None)
 
 
-def padded_sizes(columns: Columns, cost: Cost) -> Array:
-    """The smallest allowed sizes of each row, int [rows, 4] in the order of :data:`GROUPS`. A longer row than the largest
-    bucket keeps that bucket; collating it names the lane."""
+def padded_sizes(lengths: Array, cost: Cost) -> Array:
+    """The smallest allowed sizes of each row, int [rows, 4]. A longer row than the largest bucket keeps that bucket; collating
+    it names the lane."""
     found = []
     for position, name in enumerate(GROUPS):
-        lengths = columns.lengths(name)
         if cost.grain is not None:
             grain = cost.grain[position]
-            found.append(np.maximum(-(-lengths // grain), 1) * grain)
+            found.append(np.maximum(-(-lengths[:, position] // grain), 1) * grain)
             continue
         sizes = np.array(BUCKETS[name])
-        found.append(sizes[np.minimum(np.searchsorted(sizes, lengths), len(sizes) - 1)])
+        found.append(sizes[np.minimum(np.searchsorted(sizes, lengths[:, position]), len(sizes) - 1)])
     return np.stack(found, axis=1)
 
 

@@ -70,7 +70,7 @@ class Unrolled:
 
 def gather_memory(prepared: Prepared, memories: dict[int, Array], shape: tuple[int, int]) -> "mx.array":
     """The carried memory of each slot; zeros (never read) where the slot resets. Raises KeyError for a lane without one."""
-    found = np.zeros((len(prepared.lanes), *shape), np.float32)
+    found = np.zeros((prepared.slots, *shape), np.float32)
     for slot, (lane, resets) in enumerate(zip(prepared.lanes.tolist(), prepared.resets.tolist(), strict=True)):
         if not resets:
             found[slot] = memories[lane]
