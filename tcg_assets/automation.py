@@ -14,6 +14,7 @@ from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
+from tcg_assets.unfinished import NIGHT_TAG, going_on
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly
@@ -94,6 +95,11 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
         return dg.SkipReason(f"run {running[0].run_id[:8]} of {nightly.name} has not ended")
     configured = load_nightly(workspace.home())
     night = context.scheduled_execution_time.astimezone(configured.tzinfo).date()
+    begun = going_on(context.log, workspace.home())
+    if begun is not None:
+        run, digest = begun
+        config = night_config(configured, night, plan_id=run)
+        return dg.RunRequest(run_key=f"{run}:{night.isoformat()}", tags=_tags(configured, night, digest), run_config=config)
     try:
         found = news(workspace.home(), configured.recipe_of(night))
     except TcgError as error:
@@ -102,14 +108,19 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     same = context.instance.get_runs(done, limit=1)
     if same:
         return dg.SkipReason(f"nothing new: {len(found.days)} days, code and recipe are those of run {same[0].run_id[:8]}")
-    tags = {DIGEST_TAG: found.digest}
-    if configured.night_budget_hours:
-        tags["dagster/max_runtime"] = str(int(configured.night_budget_hours * 3600) + _REST_OF_THE_NIGHT)
+    tags = _tags(configured, night, found.digest)
     return dg.RunRequest(run_key=f"{found.digest}:{night.isoformat()}", tags=tags, run_config=night_config(configured, night))
 
 
-def night_config(configured: Nightly, night: date) -> dict[str, Any]:
-    """Run configuration of a night, as the launchpad of `nightly` would hold it."""
+def _tags(configured: Nightly, night: date, digest: str) -> dict[str, str]:
+    tags = {DIGEST_TAG: digest, NIGHT_TAG: night.isoformat()}
+    if configured.night_budget_hours:
+        tags["dagster/max_runtime"] = str(int(configured.night_budget_hours * 3600) + _REST_OF_THE_NIGHT)
+    return tags
+
+
+def night_config(configured: Nightly, night: date, plan_id: str = "") -> dict[str, Any]:
+    """Run configuration of a night, as the launchpad of `nightly` would hold it. plan_id: of a run that it goes on with."""
     values: dict[str, dict[str, Any]] = {
         "card_features": {"generations": list(configured.recipe.generations)},
         "work_plan": {
@@ -117,7 +128,9 @@ def night_config(configured: Nightly, night: date) -> dict[str, Any]:
             "night_budget_hours": configured.night_budget_hours,
             "over_budget": configured.over_budget,
         },
-        "mlx_checkpoint": {"device": configured.device},
+        "mlx_checkpoint": {"device": configured.device, "budget_hours": configured.night_budget_hours},
         "tournament": {"opponents": list(configured.opponents), "games": configured.games},
     }
+    if plan_id:
+        values["work_plan"] = {"plan_id": plan_id}
     return {"ops": {name: {"config": config} for name, config in values.items()}}

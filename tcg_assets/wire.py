@@ -1,4 +1,4 @@
-"""What the trainer's process says to its parent: plain JSON of what it built, or the line of its refusal."""
+"""What the trainer's process says to its parent: plain JSON of what it built, where it ended, or the line of its refusal."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +10,19 @@ from tcg_core.checks import Check
 
 
 class Refused(Exception):
-    """The child refused, with one clear line."""
+    """The child refused, with one clear line. ``error``: name of the error's class."""
+
+    def __init__(self, line: str, error: str = "") -> None:
+        super().__init__(line)
+        self.error = error
+
+
+class EndedEarly(Exception):
+    """The child's run ended before its end, as it was told to. ``progress``: where, as plain values; ``reason``: why."""
+
+    def __init__(self, line: str, reason: str, progress: dict[str, int]) -> None:
+        super().__init__(line)
+        self.reason, self.progress = reason, progress
 
 
 def said_built(built: Built, seconds: float) -> dict[str, Any]:
@@ -29,15 +41,23 @@ def said_built(built: Built, seconds: float) -> dict[str, Any]:
     }
 
 
-def said_refused(line: str) -> dict[str, Any]:
+def said_refused(error: Exception) -> dict[str, Any]:
     """The message of a refusal."""
-    return {"refused": line}
+    return {"refused": str(error), "error": type(error).__name__}
+
+
+def said_unfinished(line: str, reason: str, progress: dict[str, int]) -> dict[str, Any]:
+    """The message of a run that ended before its end."""
+    return {"unfinished": line, "reason": reason, "progress": progress}
 
 
 def ran_of(message: dict[str, Any]) -> tuple[Built, float]:
-    """Inverse of :func:`said_built`: what was built and its seconds; raises :class:`Refused` on a refusal."""
+    """Inverse of :func:`said_built`: what was built and its seconds; raises :class:`Refused` on a refusal,
+    :class:`EndedEarly` for a run that ended before its end."""
     if "refused" in message:
-        raise Refused(message["refused"])
+        raise Refused(message["refused"], message["error"])
+    if "unfinished" in message:
+        raise EndedEarly(message["unfinished"], message["reason"], message["progress"])
     values = message["built"]
     built = Built(
         kind=values["kind"],

@@ -124,6 +124,11 @@ class Home:
         return self.root / "curricula"
 
     @property
+    def nights(self) -> Path:
+        """Runs that a nightly began and that have not ended: ``nights/RUN.json``."""
+        return self.root / "nights"
+
+    @property
     def spill(self) -> Path:
         """Row groups that a training run put out of memory: ``cache/spill/RUN/``; of no use once it has ended."""
         return self.root / "cache" / "spill"

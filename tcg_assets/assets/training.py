@@ -17,15 +17,20 @@ from tcg_assets.handover import hand_over
 from tcg_assets.outcome import Ran, materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
 from tcg_assets.typed import RecipeConfig, plain, recipe_of
-from tcg_assets.wire import Refused, ran_of
+from tcg_assets.unfinished import noted
+from tcg_assets.wire import ran_of
+from tcg_core.home import Home
 from tcg_core.night import NIGHTLY_DAYS, fit
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 class WorkPlanConfig(dg.Config):
-    """The recipe of a training run."""
+    """The recipe of a training run, or a plan that is there already."""
 
+    plan_id: str = Field(
+        default="", description="Go on with this plan as it is, instead of building one; its recipe and cards are in it"
+    )
     recipe: RecipeConfig = Field(  # type: ignore[valid-type]
         default_factory=RecipeConfig, description="Selection, split, work, model, optimizer, schedule, epochs, seed"
     )
@@ -41,10 +46,13 @@ class WorkPlanConfig(dg.Config):
 
 
 class CheckpointConfig(dg.Config):
-    """Where and how the plan is executed; what is trained stands in the plan."""
+    """Where, how and how long the plan is executed; what is trained stands in the plan."""
 
     plan_id: str = Field(default="", description="work_plan to train; empty: of this run, else the latest that passed")
     device: Literal["auto", "gpu", "cpu"] = Field(default="auto", description="auto takes a GPU where there is one")
+    budget_hours: float = Field(
+        default=0.0, ge=0.0, description="Hours after which training ends with `latest` and is told as unfinished; 0: no limit"
+    )
     allow_inexact: bool = Field(default=False, description="Recover under another BLAS, MLX version or device")
 
 
@@ -54,6 +62,8 @@ def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspa
     from tcg_core.plan.build import build_plan
 
     home = workspace.home()
+    if config.plan_id:
+        return _go_on(context, home, config)
     with refusals():
         chosen = recipe_of(plain(config.recipe), last_n_days=NIGHTLY_DAYS if config.preset == "nightly" else 0)
         fitted = fit(home, chosen, config.night_budget_hours, config.over_budget)
@@ -62,6 +72,16 @@ def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspa
     ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards.id))
     told = {"card_features": f"{cards.id} ({cards.rule})", "night": fitted.line}
     return materialized(context, "work_plan", ran, table="chunks.parquet", extra=told)
+
+
+def _go_on(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig) -> dg.MaterializeResult:
+    from tcg_core.plan.again import plan_again
+
+    if config != WorkPlanConfig(plan_id=config.plan_id):
+        line = f"work_plan.plan_id is {config.plan_id}, a plan that has its recipe, days and cards: leave the other keys out"
+        raise dg.Failure(description=line, allow_retries=False)
+    ran = run_stage(context, lambda: plan_again(home, config.plan_id))
+    return materialized(context, "work_plan", ran, table="chunks.parquet", extra={"goes_on": "this plan was begun before"})
 
 
 @dg.asset(**chain("mlx_checkpoint", "training", ("mlx",), "checkpoints", ("work_plan",)))
@@ -74,16 +94,14 @@ def mlx_checkpoint(
         plan = hand_over(context, home, "work_plan", "work_plan", config.plan_id)
     command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan.id]
     command += ["--device", config.device, "--parent", str(os.getpid())] + ["--allow-inexact"] * config.allow_inexact
-    said = trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages()
-    ran = _outcome(said)
+    command += ["--budget-hours", str(config.budget_hours)]
+    with noted(context, home, plan.id):
+        ran = _outcome(trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages())
     return materialized(context, "mlx_checkpoint", ran, extra={"work_plan": f"{plan.id} ({plan.rule})"})
 
 
 def _outcome(said: Any) -> Ran:
     if not said:
         raise dg.Failure(description="the trainer ended without saying what it built", allow_retries=False)
-    try:
-        built, seconds = ran_of(said[-1])
-    except Refused as refused:
-        raise dg.Failure(description=str(refused), allow_retries=False) from None
+    built, seconds = ran_of(said[-1])
     return Ran(built, seconds)

@@ -27,6 +27,11 @@ _LIBRARIES = ("numpy", "pyarrow")
 _CODE = ("tcg_core.plan.build", "tcg_core.train.run")
 
 
+def plan_code() -> str:
+    """Code identity of the plans that this code would make."""
+    return code_identity(*_CODE, libraries=_LIBRARIES)
+
+
 def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built:
     """Builds, stores, registers and checks the plan of ``recipe``; the same inputs, recipe and code name the same plan.
 
@@ -44,7 +49,7 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
         config["ratings"] = [asdict(rating) for rating in selected.ratings]
     if found:
         inputs, config["parent"] = (*inputs, found[1]), stored(found[0])
-    code = code_identity(*_CODE, libraries=_LIBRARIES)
+    code = plan_code()
     identity = artifact_id(KIND, inputs, config, code)
     directory = home.plans / identity
     reused = directory.exists()
@@ -55,6 +60,13 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
     registry.register(home, read_manifest(directory), directory)
     registry.record_checks(home, KIND, identity, checks)
     return Built(KIND, identity, directory, reused, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
+
+
+def stored_plan(home: Home, identity: str) -> Built:
+    """A plan that was built before, with the checks recorded of it; raises what :func:`~tcg_core.plan.load.load_plan` raises."""
+    plan, directory = load_plan(home, identity), home.plans / identity
+    checks = registry.checks_of(home, KIND, identity)
+    return Built(KIND, identity, directory, True, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
 
 
 def _write(

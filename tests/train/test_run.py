@@ -372,7 +372,7 @@ def test_the_command_line_trains_and_refuses(toy: Home) -> None:
 def test_refusals_of_the_packed_packages_are_one_line_too(
     error: Exception, toy: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*arguments: Any) -> None:
+    def refuse(*arguments: Any, **named: Any) -> None:
         raise error
 
     monkeypatch.setattr(command_line, "train", refuse)

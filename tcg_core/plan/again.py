@@ -1,0 +1,48 @@
+"""A stored plan materialized anew, instead of another one being built: what a run that ended before its end goes on with."""
+
+import json
+from pathlib import Path
+
+from tcg_core.built import Built
+from tcg_core.catalog import registry
+from tcg_core.catalog.connection import catalog
+from tcg_core.catalog.datasets import find_dataset
+from tcg_core.home import Home
+from tcg_core.plan.build import KIND, PLOT, SUMMARY, plan_code
+from tcg_core.plan.errors import PlanError
+from tcg_core.plan.load import load_plan
+from tcg_core.provenance import read_manifest
+
+
+def plan_again(home: Home, plan_id: str) -> Built:
+    """The plan as it is, with its checks as they were recorded; every file is hashed again.
+
+    Raises what :func:`require_current` raises, and :class:`IntegrityError` naming a file that is not as stored.
+    """
+    directory = require_current(home, plan_id)
+    plan = load_plan(home, plan_id)
+    registry.register(home, read_manifest(directory), directory)
+    checks = registry.checks_of(home, KIND, plan_id)
+    return Built(KIND, plan_id, directory, True, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
+
+
+def require_current(home: Home, plan_id: str) -> Path:
+    """Where a plan is whose run may go on by itself: its checks passed, this code made it, its days are the validated ones.
+
+    Raises :class:`UnknownId`, :class:`ChecksNotPassed`, and :class:`PlanError` naming what changed since.
+    """
+    directory = registry.require_passed(home, KIND, plan_id)
+    made, now = read_manifest(directory).code, plan_code()
+    if made != now:
+        raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would be of two codes")
+    with catalog(home) as connection:
+        for day in json.loads((directory / SUMMARY).read_text())["days"]:
+            held = find_dataset(connection, day["day"], day["dataset_id"])
+            state = "gone from the catalog" if held is None else held.state
+            if held is not None and held.sha256 != day["sha256"]:
+                state = "of other bytes"
+            if state != "validated":
+                raise PlanError(f"plan {plan_id}: day {day['day']} as it was planned is {state} now")
+            if not (home.root / day["path"]).is_file():
+                raise PlanError(f"plan {plan_id}: {day['path']} of day {day['day']} is missing")
+    return directory
