@@ -6,7 +6,7 @@ newer code is told, not warned of: the artifact is what its manifest says.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tcg_core.catalog.connection import catalog
@@ -69,6 +69,21 @@ def _why(row: sqlite3.Row) -> tuple[str, bool]:
     return "", False
 
 
+def days_behind(key: Key, inputs: Mapping[Key, tuple[Edge, ...]]) -> tuple[str, ...]:
+    """Dataset ids of all builds of days behind an artifact, directly or through others; pure."""
+    return tuple(sorted({edge.source[1] for edge in _edges_behind(key, inputs) if edge.source[0] == DAY}))
+
+
+def _edges_behind(key: Key, inputs: Mapping[Key, tuple[Edge, ...]]) -> Iterator[Edge]:
+    seen, waiting = {key}, [key]
+    while waiting:
+        for edge in inputs.get(waiting.pop(), ()):
+            yield edge
+            if edge.source not in seen:
+                seen.add(edge.source)
+                waiting.append(edge.source)
+
+
 def marks_behind(
     key: Key, inputs: Mapping[Key, tuple[Edge, ...]], changed: Mapping[str, DayMark], contents: Mapping[str, tuple[str, str]]
 ) -> tuple[DayMark, ...]:
@@ -77,17 +92,11 @@ def marks_behind(
     contents: by dataset id, the (day, content hash) that is registered now.
     """
     found: dict[str, DayMark] = {}
-    seen, waiting = {key}, [key]
-    while waiting:
-        for edge in inputs.get(waiting.pop(), ()):
-            kind, id = edge.source
-            if kind == DAY:
-                mark = changed.get(id) or _other_content(id, edge.sha256, contents)
-                if mark:
-                    found[id] = mark
-            if edge.source not in seen:
-                seen.add(edge.source)
-                waiting.append(edge.source)
+    for edge in _edges_behind(key, inputs):
+        kind, id = edge.source
+        mark = (changed.get(id) or _other_content(id, edge.sha256, contents)) if kind == DAY else None
+        if mark:
+            found[id] = mark
     return tuple(sorted(found.values(), key=lambda mark: (mark.day, mark.dataset_id)))
 
 

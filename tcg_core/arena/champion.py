@@ -32,6 +32,7 @@ from tcg_core.catalog.promotions import (
 from tcg_core.checks import Check
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
+from tcg_core.lineage_days import days_behind, inputs_of_all, marks
 from tcg_core.provenance import verify_files
 
 KIND = "champion"
@@ -117,19 +118,18 @@ def _by_tournament(home: Home, promotion: Promotion | None) -> Check:
 
 
 def _days_current(home: Home, reigning: str) -> Check:
-    """Names days behind the champion that were published again, excluded or found damaged since."""
-    query = (
-        "WITH RECURSIVE behind (kind, id) AS (SELECT 'submission', ?1 UNION"
-        " SELECT i.input_kind, i.input_id FROM artifact_inputs i JOIN behind b ON i.kind = b.kind AND i.id = b.id)"
-        " SELECT b.id, d.day, d.state FROM behind b LEFT JOIN datasets d ON d.dataset_id = b.id"
-        " WHERE b.kind = 'parquet_day' ORDER BY d.day"
-    )
+    """Names days behind the champion that were published again, excluded or found damaged since. Days that newer code merely
+    built again are counted: the champion is what its manifest says."""
+    key = (SUBMISSION, reigning)
     with catalog(home) as connection:
-        days = connection.execute(query, (reigning,)).fetchall()
-    moved = [f"{row['day'] or row['id']} ({row['state'] or 'unknown'})" for row in days if row["state"] != "validated"]
-    if moved:
-        return Check("days_current", False, f"built from superseded day: {', '.join(moved)}", "WARN", {"days": len(days)})
-    return Check("days_current", True, f"{len(days)} days behind it, all validated", "WARN", {"days": len(days)})
+        days = len(days_behind(key, inputs_of_all(connection)))
+    held = marks(home, [key]).get(key, ())
+    changed, again = [str(mark) for mark in held if mark.warns], [mark.day for mark in held if not mark.warns]
+    facts = {"days": days, "built_again": again}
+    if changed:
+        return Check("days_current", False, "; ".join(changed), "WARN", facts)
+    told = f"; {len(again)} of them built again by newer code" if again else ""
+    return Check("days_current", True, f"{days} days behind it, none published again, excluded or damaged{told}", "WARN", facts)
 
 
 def _built(home: Home, decided: Promotion | None, reason: str, tournament_id: str) -> Built:
