@@ -20,12 +20,14 @@ class TournamentConfig(dg.Config):
     opponents: list[str] = Field(
         default=["random", "heuristic"], description="Baseline names, submission ids or paths, folders with a main.py"
     )
-    games: int = Field(default=100, ge=2, description="Games against each opponent, half from each seat")
+    games: int = Field(default=100, ge=2, description="Games (matches if best_of > 1) against each opponent, half from each seat")
     seed: int = Field(default=13, description="Seed of the schedule and the agents; the engine itself cannot be seeded")
     nonce: str = Field(default="1", description="Another one plays a new tournament of equal settings")
     opponent_deck: str = Field(default="sample", description="Deck of baselines that bring none of their own")
     workers: int = Field(default=2, ge=1, description="Match processes")
     champion: bool = Field(default=True, description="The reigning champion plays too, named or not")
+    best_of: int = Field(default=1, ge=1, description="Games of a match at most: 1, or an odd number on engine v2, as 3")
+    generation: str = Field(default="", description="Engine generation, v1 or v2; empty: the first that the submission declares")
 
 
 class ChampionConfig(dg.Config):

@@ -97,7 +97,7 @@ def summaries_of(schedule: Schedule, directory: Path) -> dict[str, Summary]:
     """Summaries by opponent's name, from the game table of a tournament's directory."""
     games = [game_of(row) for row in parquet.read_table(directory / TABLE).to_pylist()]
     names = [player.name for player in schedule.players[1:]]
-    return {name: summarise(name, (game for game in games if game.opponent == name)) for name in names}
+    return {name: summarise(name, (game for game in games if game.opponent == name), schedule.best_of) for name in names}
 
 
 def _by_tournament(home: Home, promotion: Promotion | None) -> Check:

@@ -36,7 +36,7 @@ def play_games(
         private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcg-arena-", dir=scratch)))
         seats: dict[int, Seat] = {}
         for player in used:
-            seats[player] = open_seat(home, schedule.players[player], schedule.generation, private)
+            seats[player] = open_seat(home, schedule.players[player], schedule.generation, private, schedule.best_of)
             stack.callback(seats[player].close)
         many = [game for game in wanted if all(seats[player].together for player in game.seats)]
         single = [game for game in wanted if game not in many]

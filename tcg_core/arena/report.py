@@ -43,8 +43,9 @@ def report(
     sections = {
         "What this shows": "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(candidate, summaries)),
         "Scores": forest(scored, "Score against each opponent with its 95 percent interval") + tables.scores(summaries),
+        **({"Matches and games": tables.games(summaries)} if schedule.best_of > 1 else {}),
         "Ratings of the field": rating_forest(ordered, "Rating of each player with its 95 percent interval")
-        + tables.rated(ratings),
+        + tables.rated(ratings, schedule.unit),
         "Cross table": tables.cross(candidate, summaries),
         "Seats": tables.seats(summaries),
         "Decks": tables.decks(schedule, summaries),
@@ -55,7 +56,11 @@ def report(
         "Players": tables.players(schedule),
         "Identity": tables.table(["what", "value"], list(about.items()), text=(1,)),
     }
-    games = f"{len(schedule.games)} games of engine {escape(schedule.generation)}, best of one, seats swapped in pairs."
+    engine = f"engine {escape(schedule.generation)}"
+    games = f"{len(schedule.games)} games of {engine}, best of one, seats swapped in pairs."
+    if schedule.best_of > 1:
+        played = sum(summary.games for summary in summaries)
+        games = f"{len(schedule.games)} matches of {engine}, best of {schedule.best_of}, {played} games, seats swapped in pairs."
     body = "".join(f"<section><h2>{title}</h2>{content}</section>" for title, content in sections.items())
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(f"Tournament {identity}")}</title>'
@@ -68,17 +73,18 @@ def sentences(candidate: str, summaries: Sequence[Summary]) -> list[str]:
     """What the result shows and does not show, one statement a sentence."""
     said = []
     for summary in summaries:
-        score = summary.score
+        score, unit = summary.score, summary.unit
+        one = "game" if summary.best_of == 1 else "match"
         if score is None:
-            said.append(f"Against {summary.opponent} no game counts: every one had an error, a fallback or no result.")
+            said.append(f"Against {summary.opponent} no {one} counts: every one had an error, a fallback or no result.")
             continue
-        if summary.clean < FAIR_SHARE * summary.games:
+        if summary.clean < FAIR_SHARE * summary.matches:
             said.append(
-                f"Against {summary.opponent} only {summary.clean} of {summary.games} games count; those that ended by a fault "
+                f"Against {summary.opponent} only {summary.clean} of {summary.matches} {unit} count; those that ended by a fault "
                 "were not a random part, so what is left is no fair sample and nothing is concluded from it."
             )
             continue
-        versus = f"{candidate} against {summary.opponent}: score {score.value:.1%} of {summary.clean} games"
+        versus = f"{candidate} against {summary.opponent}: score {score.value:.1%} of {summary.clean} {unit}"
         interval = f"95 % interval {score.low:.1%} to {score.high:.1%}"
         if score.low > 0.5:
             said.append(f"{versus}, {interval}: it is stronger than {summary.opponent} with these decks.")
@@ -87,12 +93,17 @@ def sentences(candidate: str, summaries: Sequence[Summary]) -> list[str]:
         else:
             detectable = minimal_detectable_score(summary.clean)
             said.append(
-                f"{versus}, {interval}: no difference is shown. {summary.clean} games show a true score of {detectable:.1%} or "
-                f"more four times out of five; a difference of 20 Elo would take about {games_needed(20):,} games."
+                f"{versus}, {interval}: no difference is shown. {summary.clean} {unit} show a true score of {detectable:.1%} or "
+                f"more four times out of five; a difference of 20 Elo would take about {games_needed(20):,} {unit}."
             )
         apart = sum(summary.apart.values())
         if apart:
-            said.append(f"{apart} games against {summary.opponent} are shown apart and count for nothing here.")
+            said.append(f"{apart} {unit} against {summary.opponent} are shown apart and count for nothing here.")
+    if any(summary.best_of > 1 for summary in summaries):
+        said.append(
+            "A match is one observation: the games of a match share seats and decks, so they are shown but not counted as "
+            "evidence. A better player wins more matches than games, so these scores are not those of single games."
+        )
     said.append(
         "The result holds for these decks, this engine generation and these opponents. It does not say how the "
         "candidate fares against other decks or on the ladder, where the same bytes were seen 28 to 173 points apart."

@@ -1,4 +1,4 @@
-"""What came of one game, and the columns of the game table."""
+"""What came of one scheduled match (under best of one: a game), and the columns of the game table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,27 @@ FAULTS = ("error", "timeout", "illegal", "crash", "garbage", "memory", "output",
 
 
 @dataclass(frozen=True)
-class Game:
-    """One finished game, seen from the candidate. Pairs (candidate, opponent) hold one value for each.
+class Round:
+    """One game of the engine within a match, seen from the candidate (``current.round`` is the engine's word for it).
 
-    outcome: ``none`` where the game has no winner that counts (decision cap, engine failure); reason: of the win, or the
-    fault; offender: who committed the fault, "" for none; seconds: of all decisions together, shared evenly where the
-    network was asked for several games at once.
+    The last one of a match that ended by a fault, a cap or an engine failure has the outcome and reason of that end.
+    decisions: of (candidate, opponent).
+    """
+
+    outcome: Outcome
+    reason: str
+    turns: int
+    decisions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Game:
+    """One finished match, seen from the candidate. Pairs (candidate, opponent) hold one value for each.
+
+    outcome: of the match, ``none`` where it has no winner that counts (decision cap, engine failure); reason: of the last
+    game's end, or the fault; offender: who committed the fault, "" for none; turns, decisions, seconds: of all games
+    together, seconds shared evenly where the network was asked for several games at once; rounds: its games in order,
+    empty where a best of one was stored before there was a choice (:attr:`each` then has the one).
     """
 
     index: int
@@ -36,10 +51,16 @@ class Game:
     slowest: tuple[float, ...]
     fallbacks: tuple[int, ...]
     wall: float
+    rounds: tuple[Round, ...] = ()
+
+    @property
+    def each(self) -> tuple[Round, ...]:
+        """The match's games: at least one."""
+        return self.rounds or (Round(self.outcome, self.reason, self.turns, self.decisions),)
 
     @property
     def clean(self) -> bool:
-        """Whether the game is evidence: it has a result, and no seat had an error, a timeout or a fallback."""
+        """Whether the match is evidence: it has a result, and no seat had an error, a timeout or a fallback."""
         return not self.offender and self.outcome != "none" and not any(self.fallbacks)
 
     @property
@@ -48,6 +69,15 @@ class Game:
         return {"win": 1.0, "draw": 0.5}.get(self.outcome, 0.0)
 
 
+_ROUND = pa.struct(
+    [
+        pa.field("outcome", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("turns", pa.int32(), nullable=False),
+        pa.field("candidate_decisions", pa.int32(), nullable=False),
+        pa.field("opponent_decisions", pa.int32(), nullable=False),
+    ]
+)
 SCHEMA = pa.schema(
     [
         pa.field("index", pa.int32(), nullable=False),
@@ -75,6 +105,7 @@ SCHEMA = pa.schema(
         pa.field("candidate_fallbacks", pa.int32(), nullable=False),
         pa.field("opponent_fallbacks", pa.int32(), nullable=False),
         pa.field("wall_seconds", pa.float64(), nullable=False),
+        pa.field("rounds", pa.list_(pa.field("item", _ROUND, nullable=False)), nullable=False),
     ]
 )
 
@@ -97,6 +128,16 @@ def table_row(
         "clean": game.clean,
         "turns": game.turns,
         "wall_seconds": game.wall,
+        "rounds": [
+            {
+                "outcome": played.outcome,
+                "reason": played.reason,
+                "turns": played.turns,
+                "candidate_decisions": played.decisions[0],
+                "opponent_decisions": played.decisions[1],
+            }
+            for played in game.each
+        ],
     }
     for place, who in enumerate(("candidate", "opponent")):
         row |= {
@@ -111,10 +152,15 @@ def table_row(
 
 
 def game_of(row: Mapping[str, Any]) -> Game:
-    """The game of one row of :data:`SCHEMA`; inverse of :func:`table_row`."""
+    """The match of one row of :data:`SCHEMA`; inverse of :func:`table_row`. A table written before matches of several games
+    has no ``rounds``: each match is its one game."""
     values = {
         name: row[name] for name in ("index", "pair", "opponent", "candidate_seat", "outcome", "reason", "offender", "detail")
     }
     for name in ("decisions", "seconds", "slowest", "fallbacks"):
         values[name] = tuple(row[f"{who}_{name}"] for who in ("candidate", "opponent"))
-    return Game(**values, turns=row["turns"], wall=row["wall_seconds"])
+    rounds = tuple(
+        Round(item["outcome"], item["reason"], item["turns"], (item["candidate_decisions"], item["opponent_decisions"]))
+        for item in row.get("rounds") or ()
+    )
+    return Game(**values, turns=row["turns"], wall=row["wall_seconds"], rounds=rounds)

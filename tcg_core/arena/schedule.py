@@ -1,6 +1,7 @@
 """The schedule of a tournament: made first, stored, then executed and compared with what was executed.
 
-Games come in *pairs*: the same two players and decks, seats swapped. The nonce makes a new schedule of equal settings,
+What is scheduled is a *match*: one game where ``best_of`` is 1, else as many as decide it, from the same seats. Matches
+come in *pairs*: the same two players and decks, seats swapped. The nonce makes a new schedule of equal settings,
 since the engine cannot be seeded and a finished tournament is never played again.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 
 from tcg_core.arena.errors import ScheduleError
 from tcg_core.atomic import sha256_bytes, sha256_json, write_json
+from tcg_core.replay.record_format import check_best_of
 from tcg_core.settings import from_dict, to_dict
 
 SCHEDULE_VERSION = 1
@@ -32,7 +34,7 @@ class Player:
 
 @dataclass(frozen=True)
 class ScheduledGame:
-    """One game: seats hold indices into the schedule's players; seeds are those of the agents, by seat."""
+    """One match: seats hold indices into the schedule's players, for all its games; seeds are those of the agents, by seat."""
 
     index: int
     pair: int
@@ -42,7 +44,10 @@ class ScheduledGame:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All games of a tournament. Player 0 is the candidate; it plays every other player."""
+    """All matches of a tournament. Player 0 is the candidate; it plays every other player.
+
+    best_of: games of a match at most; decision_cap: of both seats together in a game; seconds_budget: of a seat in a game.
+    """
 
     generation: str
     players: tuple[Player, ...]
@@ -51,12 +56,18 @@ class Schedule:
     nonce: str
     decision_cap: int
     seconds_budget: float
+    best_of: int = 1
     version: int = SCHEDULE_VERSION
 
     @property
     def digest(self) -> str:
         """Hex SHA-256 of the whole schedule."""
-        return sha256_json(to_dict(self))
+        return sha256_json(_stored(self))
+
+    @property
+    def unit(self) -> str:
+        """What is counted, for people: games, or matches of several."""
+        return unit_of(self.best_of)
 
     def opponent_of(self, game: ScheduledGame) -> int:
         """Index of the player that is not the candidate."""
@@ -75,14 +86,19 @@ def make_schedule(
     nonce: str,
     decision_cap: int = 3000,
     seconds_budget: float = 600.0,
+    best_of: int = 1,
 ) -> Schedule:
-    """``games`` games of player 0 against each other player, both seats equally.
+    """``games`` games, or matches where ``best_of`` is more than 1, of player 0 against each other player, both seats equally.
 
     Pairs of all opponents are interleaved, so that a schedule cut short has met everybody. Raises
-    :class:`ScheduleError` for an odd or non-positive number, fewer than two players or two of one name.
+    :class:`ScheduleError` for an odd or non-positive number, fewer than two players or two of one name, and
+    :class:`~tcg_core.errors.ConfigError` for a ``best_of`` that the generation does not play.
     """
+    check_best_of(generation, best_of)
     if games < 2 or games % 2:
-        raise ScheduleError(f"games per opponent is {games}: expected an even number of at least 2 (both seats play equally)")
+        raise ScheduleError(
+            f"{unit_of(best_of)} per opponent is {games}: expected an even number of at least 2 (both seats play equally)"
+        )
     if len(players) < 2:
         raise ScheduleError("a tournament needs at least one opponent")
     doubled = [name for name, count in Counter(player.name for player in players).items() if count > 1]
@@ -95,13 +111,15 @@ def make_schedule(
             for seats in ((0, opponent), (opponent, 0)):
                 index = len(planned)
                 planned.append(ScheduledGame(index, number, seats, (_seed(seed, nonce, index, 0), _seed(seed, nonce, index, 1))))
-    schedule = Schedule(generation, players, tuple(planned), seed, nonce, decision_cap, float(seconds_budget))
+    schedule = Schedule(generation, players, tuple(planned), seed, nonce, decision_cap, float(seconds_budget), best_of)
     check_schedule(schedule)
     return schedule
 
 
 def check_schedule(schedule: Schedule) -> None:
-    """Raises :class:`ScheduleError` naming the first fault: indices, pairs not swapped, seats not balanced."""
+    """Raises :class:`ScheduleError` naming the first fault: indices, pairs not swapped, seats not balanced; and
+    :class:`~tcg_core.errors.ConfigError` for a ``best_of`` that the generation does not play."""
+    check_best_of(schedule.generation, schedule.best_of)
     if [game.index for game in schedule.games] != list(range(len(schedule.games))):
         raise ScheduleError("the schedule's games are not numbered 0, 1, 2, ...")
     pairs: dict[int, list[tuple[int, ...]]] = {}
@@ -116,7 +134,7 @@ def check_schedule(schedule: Schedule) -> None:
 
 def store_schedule(path: Path, schedule: Schedule) -> None:
     """Writes the schedule as JSON, atomically."""
-    write_json(path, to_dict(schedule) | {"digest": schedule.digest})
+    write_json(path, _stored(schedule) | {"digest": schedule.digest})
 
 
 def load_schedule(path: Path) -> Schedule:
@@ -133,6 +151,19 @@ def load_schedule(path: Path) -> Schedule:
     return schedule
 
 
+def unit_of(best_of: int) -> str:
+    """What a schedule counts, for people: games, or matches of several."""
+    return "games" if best_of == 1 else "matches"
+
+
+def _stored(schedule: Schedule) -> dict[str, Any]:
+    """As it is written. Best of one is not: schedules stored before there was a choice keep their digests."""
+    values = to_dict(schedule)
+    if schedule.best_of == 1:
+        del values["best_of"]
+    return values
+
+
 def _seed(seed: int, nonce: str, index: int, seat: int) -> int:
     return int(sha256_bytes(f"{seed}|{nonce}|{index}|{seat}".encode())[:12], 16)
 
@@ -141,5 +172,12 @@ def with_nonce(schedule: Schedule, nonce: str) -> Schedule:
     """The same settings as a new schedule."""
     games = len(schedule.games) // (len(schedule.players) - 1)
     return make_schedule(
-        schedule.generation, schedule.players, games, schedule.seed, nonce, schedule.decision_cap, schedule.seconds_budget
+        schedule.generation,
+        schedule.players,
+        games,
+        schedule.seed,
+        nonce,
+        schedule.decision_cap,
+        schedule.seconds_budget,
+        schedule.best_of,
     )

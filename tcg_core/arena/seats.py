@@ -37,8 +37,8 @@ class Reply:
 
 
 class Seat(Protocol):
-    """A player that sits in many games. ``together``: it can be in several at once; ``cheap``: asking it for several at
-    once saves nothing."""
+    """A player that sits in many matches, each under one name for all its games (``game``: with best of one they are the
+    same). ``together``: it can be in several at once; ``cheap``: asking it for several at once saves nothing."""
 
     together: bool
     cheap: bool
@@ -67,7 +67,7 @@ class BaselineSeat:
         self._agents: dict[str, Agent] = {}
 
     def begin(self, game: str, seed: int) -> None:
-        """A fresh agent with the game's seed."""
+        """A fresh agent with the match's seed; it stays for all games, as on Kaggle."""
         self._agents[game] = make_agent(self._player.spec.partition(":")[0], self._generation, self._player.cards, seed)
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
@@ -181,8 +181,8 @@ class ForeignSeat:
             self.end(game)
 
 
-def open_seat(home: Home, player: Player, generation: str, scratch: Path) -> Seat:
-    """The seat of a scheduled player; ``scratch`` is a directory for private copies.
+def open_seat(home: Home, player: Player, generation: str, scratch: Path, best_of: int = 1) -> Seat:
+    """The seat of a scheduled player; ``scratch`` is a directory for private copies, ``best_of`` what the agent is told.
 
     Raises :class:`OpponentError` if its files are no longer those that were scheduled.
     """
@@ -193,6 +193,6 @@ def open_seat(home: Home, player: Player, generation: str, scratch: Path) -> Sea
     if found != player.sha256:
         raise OpponentError(f"opponent {player.spec!r}: scheduled with files {player.sha256[:12]}, found {found[:12]}")
     folder = unpack(source, scratch / player.sha256[:16])
-    config = {"version": int(generation[1:]), "bo": 1, "episodeSteps": 10_000_000, "actTimeout": 0, "runTimeout": 2000}
+    config = {"version": int(generation[1:]), "bo": best_of, "episodeSteps": 10_000_000, "actTimeout": 0, "runTimeout": 2000}
     seat = SubmissionSeat if player.kind == SUBMISSION else ForeignSeat
     return seat(folder, config, scratch)

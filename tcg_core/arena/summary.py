@@ -1,11 +1,16 @@
-"""What the games of one opponent show, as counts and what follows from them."""
+"""What the matches of one opponent show, as counts and what follows from them.
+
+The independent unit is the match: the games of a best of three share seats and decks and the third is only played at 1:1, so
+counting games would claim more evidence than there is. Under best of one a match is one game.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tcg_core.arena.results import Game
+from tcg_core.arena.results import Game, Round
+from tcg_core.arena.schedule import unit_of
 from tcg_core.arena.stats.power import minimal_detectable_score
 from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo, pentanomial, wilson
 from tcg_core.arena.stats.sprt import Sprt, sprt
@@ -16,21 +21,27 @@ SPRT_ELO = (0.0, 20.0)
 
 @dataclass(frozen=True)
 class Summary:
-    """All that is said of one pairing. Counts and statistics are over clean games only; the others are shown apart.
+    """All that is said of one pairing. Counts and statistics are over clean matches only; the others are shown apart.
 
-    seats: (W, D, L) of the candidate in seat 0 and in seat 1; pairs: pentanomial over pairs whose games are both clean;
-    apart: reasons of games that are no evidence, by "offender reason"; faults: the candidate's own errors, illegal
-    answers and time-outs, the last also counted by themselves; fallbacks: of (candidate, opponent) over all games; turns:
-    of every game, ascending.
+    matches: scheduled and played; games: of all of them together; seats: (W, D, L) of the candidate in seat 0 and in seat
+    1; pairs: pentanomial over pairs whose matches are both clean; games_wdl, match_scores: games won, drawn and lost in
+    clean matches, and how many matches ended with which score ("2-1" or, with draws, "1-0-2"); win_reasons, loss_reasons:
+    of those games; apart: reasons of matches that are no evidence, by "offender reason"; faults: the candidate's own
+    errors, illegal answers and time-outs, the last also counted by themselves; fallbacks: of (candidate, opponent) over
+    all matches; turns: of every game, ascending.
     """
 
     opponent: str
+    best_of: int
+    matches: int
     games: int
     wins: int
     draws: int
     losses: int
     seats: tuple[tuple[int, int, int], ...]
     pairs: tuple[int, ...]
+    games_wdl: tuple[int, int, int]
+    match_scores: dict[str, int]
     win_reasons: dict[str, int]
     loss_reasons: dict[str, int]
     apart: dict[str, int]
@@ -44,18 +55,23 @@ class Summary:
     slowest_ms: tuple[float, ...]
 
     @property
+    def unit(self) -> str:
+        """What the counts count, for people: games, or matches of several."""
+        return unit_of(self.best_of)
+
+    @property
     def turns_median(self) -> float:
         """Turns of the middle game."""
         return float(self.turns[len(self.turns) // 2])
 
     @property
     def clean(self) -> int:
-        """Games that count."""
+        """Matches that count."""
         return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> Interval | None:
-        """(W + D/2) / N with Wilson's 95 % interval; None without a clean game."""
+        """(W + D/2) / N with Wilson's 95 % interval; None without a clean match."""
         return wilson(self.wins, self.draws, self.losses) if self.clean else None
 
     @property
@@ -69,10 +85,12 @@ class Summary:
         return sprt(self.counts, *SPRT_ELO)
 
     def facts(self) -> dict[str, Any]:
-        """Plain values; an infinite Elo is None, and so are score and interval where no game counts."""
+        """Plain values; an infinite Elo is None, and so are score and interval where nothing counts. ``games`` are of the engine;
+        every other count is of matches, which under best of one are the same."""
         score = self.score
         found: dict[str, Any] = {
-            "games": self.games, "clean": self.clean, "wins": self.wins, "draws": self.draws, "losses": self.losses,
+            "best_of": self.best_of, "matches": self.matches, "games": self.games,
+            "clean": self.clean, "wins": self.wins, "draws": self.draws, "losses": self.losses,
             "pairs": list(self.pairs), "seat_0": list(self.seats[0]), "seat_1": list(self.seats[1]),
             "errors": self.faults - self.timeouts, "timeouts": self.timeouts, "fallbacks": self.fallbacks[0],
             "opponent_errors": self.opponent_faults, "opponent_fallbacks": self.fallbacks[1], "apart": self.apart,
@@ -80,6 +98,8 @@ class Summary:
             "decisions_mean": round(self.decisions_mean, 1), "turns_median": self.turns_median,
             "decision_ms": round(self.decision_ms[0], 3), "slowest_ms": round(self.slowest_ms[0], 1),
         }  # fmt: skip
+        if self.best_of > 1:
+            found |= {"games_won_drawn_lost": list(self.games_wdl), "match_scores": self.match_scores}
         found |= {"score": None, "low": None, "high": None}
         if score is not None:
             elo, nelo = logistic_elo(self.counts), normalised_elo(self.counts)
@@ -93,8 +113,8 @@ class Summary:
         return found
 
 
-def summarise(opponent: str, games: Iterable[Game]) -> Summary:
-    """The summary of one opponent's games, of which there is at least one."""
+def summarise(opponent: str, games: Iterable[Game], best_of: int = 1) -> Summary:
+    """The summary of one opponent's matches of at most ``best_of`` games, of which there is at least one."""
     played = sorted(games, key=lambda game: game.index)
     clean = [game for game in played if game.clean]
     outcomes = Counter(game.outcome for game in clean)
@@ -102,30 +122,41 @@ def summarise(opponent: str, games: Iterable[Game]) -> Summary:
     for game in clean:
         by_pair.setdefault(game.pair, []).append(game.points)
     whole = [(points[0], points[1]) for points in by_pair.values() if len(points) == 2]
+    every = [one for game in played for one in game.each]
+    sound = [one for game in clean for one in game.each]
     counted = [sum(game.decisions[place] for game in played) for place in (0, 1)]
     return Summary(
         opponent=opponent,
-        games=len(played),
+        best_of=best_of,
+        matches=len(played),
+        games=len(every),
         wins=outcomes["win"],
         draws=outcomes["draw"],
         losses=outcomes["loss"],
         seats=tuple(_wdl(game for game in clean if game.candidate_seat == seat) for seat in (0, 1)),
         pairs=tuple(pentanomial(whole)),
-        win_reasons=dict(Counter(game.reason for game in clean if game.outcome == "win")),
-        loss_reasons=dict(Counter(game.reason for game in clean if game.outcome == "loss")),
+        games_wdl=_wdl(sound),
+        match_scores=dict(sorted(Counter(_score(game.each) for game in clean).items(), reverse=True)),
+        win_reasons=dict(Counter(one.reason for one in sound if one.outcome == "win")),
+        loss_reasons=dict(Counter(one.reason for one in sound if one.outcome == "loss")),
         apart=dict(Counter(_why_apart(game) for game in played if not game.clean)),
         faults=sum(game.offender == "candidate" for game in played),
         timeouts=sum(game.offender == "candidate" and game.reason == "timeout" for game in played),
         opponent_faults=sum(game.offender == "opponent" for game in played),
         fallbacks=tuple(sum(game.fallbacks[place] for game in played) for place in (0, 1)),
-        decisions_mean=sum(counted) / len(played),
-        turns=tuple(sorted(game.turns for game in played)),
+        decisions_mean=sum(counted) / len(every),
+        turns=tuple(sorted(one.turns for one in every)),
         decision_ms=tuple(1000 * sum(game.seconds[place] for game in played) / max(1, counted[place]) for place in (0, 1)),
         slowest_ms=tuple(1000 * max(game.slowest[place] for game in played) for place in (0, 1)),
     )
 
 
-def _wdl(games: Iterable[Game]) -> tuple[int, int, int]:
+def _score(rounds: Sequence[Round]) -> str:
+    won, drawn, lost = _wdl(rounds)
+    return f"{won}-{drawn}-{lost}" if drawn else f"{won}-{lost}"
+
+
+def _wdl(games: Iterable[Game | Round]) -> tuple[int, int, int]:
     found = Counter(game.outcome for game in games)
     return found["win"], found["draw"], found["loss"]
 

@@ -9,6 +9,7 @@ from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logi
 from tcg_core.arena.summary import SPRT_ELO, Summary
 from tcg_core.engine.decks import deck_hash
 
+_ONE = {"games": "game", "matches": "match"}
 _VERDICTS = {"accept": "stronger", "reject": "not stronger", "continue": "undecided"}
 
 
@@ -35,7 +36,8 @@ def scores(summaries: Sequence[Summary]) -> str:
             ]
         )
     head = [
-        "opponent", "games", "W / D / L", "score", "Wilson 95 %", "logistic Elo (95 %)", "normalised Elo", "LOS", "SPRT (LLR)",
+        "opponent", summaries[0].unit, "W / D / L", "score", "Wilson 95 %", "logistic Elo (95 %)", "normalised Elo", "LOS",
+        "SPRT (LLR)",
     ]  # fmt: skip
     bound = summaries[0].test.upper
     return table(head, rows) + note(
@@ -44,12 +46,26 @@ def scores(summaries: Sequence[Summary]) -> str:
     )
 
 
-def rated(ratings: Mapping[str, Interval]) -> str:
-    """Ratings, the best first."""
+def games(summaries: Sequence[Summary]) -> str:
+    """The games of matches: how many were played, what they gave, how matches ended by games."""
+    rows = []
+    for s in summaries:
+        w, d, lost = s.games_wdl
+        ended = ", ".join(f"{score} × {count}" for score, count in s.match_scores.items())
+        rows.append([s.opponent, str(s.matches), str(s.games), _wdl(w, d, lost), _share(w, d, lost), ended or "–"])
+    head = ["opponent", "matches", "games", "games W / D / L", "share of games", "matches by games won-lost or won-drawn-lost"]
+    return table(head, rows, text=(5,)) + note(
+        "Games W / D / L are of matches that count. Games of one match are no independent evidence: no interval is drawn from "
+        "them, and every statistic on this page counts matches."
+    )
+
+
+def rated(ratings: Mapping[str, Interval], unit: str = "games") -> str:
+    """Ratings, the best first; ``unit``: what they were computed from."""
     ordered = sorted(ratings.items(), key=lambda item: -item[1].value)
     rows = [[name, number(found.value), f"{number(found.low)} … {number(found.high)}"] for name, found in ordered]
     return table(["player", "rating", "95 % interval"], rows) + note(
-        "Bradley–Terry in Elo against the field's mean, one imagined drawn game a player; 95 % intervals."
+        f"Bradley–Terry in Elo against the field's mean, one imagined drawn {_ONE[unit]} a player; 95 % intervals."
     )
 
 
@@ -63,7 +79,9 @@ def cross(candidate: str, summaries: Sequence[Summary]) -> str:
             cells[candidate, summary.opponent] = f"{score.value:.1%}"
             cells[summary.opponent, candidate] = f"{1 - score.value:.1%}"
     rows = [[row, *("" if row == column else cells.get((row, column), "–") for column in names)] for row in names]
-    return table(["score of … against", *names], rows) + note("–: did not meet, or no game of theirs counts.")
+    return table(["score of … against", *names], rows) + note(
+        f"–: did not meet, or no {_ONE[summaries[0].unit]} of theirs counts."
+    )
 
 
 def seats(summaries: Sequence[Summary]) -> str:
@@ -73,7 +91,12 @@ def seats(summaries: Sequence[Summary]) -> str:
         each = [cell for w, d, lost in s.seats for cell in (_wdl(w, d, lost), _share(w, d, lost))]
         rows.append([s.opponent, *each, " ".join(map(str, s.pairs))])
     head = ["opponent", "seat 0: W / D / L", "score", "seat 1: W / D / L", "score", "pairs of 0, ½, 1, 1½, 2 points"]
-    return table(head, rows) + note("Seat 0 chooses who goes first.")
+    if summaries[0].best_of == 1:
+        return table(head, rows) + note("Seat 0 chooses who goes first.")
+    return table(head, rows) + note(
+        "Matches by the seat kept in all their games. Seat 0 chooses who goes first in the first and third game, seat 1 in the "
+        "second, whoever won before."
+    )
 
 
 def decks(schedule: Schedule, summaries: Sequence[Summary]) -> str:
@@ -101,7 +124,9 @@ def decks(schedule: Schedule, summaries: Sequence[Summary]) -> str:
         ]
         for digest, (w, d, lost) in found.items()
     ]
-    return table(["candidate's deck", "SHA-256", "opponent's deck", "SHA-256", "games", "W / D / L", "score"], rows, text=(2,))
+    return table(
+        ["candidate's deck", "SHA-256", "opponent's deck", "SHA-256", schedule.unit, "W / D / L", "score"], rows, text=(2,)
+    )
 
 
 def endings(summaries: Sequence[Summary]) -> str:
@@ -133,9 +158,9 @@ def times(candidate: str, summaries: Sequence[Summary]) -> str:
 
 
 def health(candidate: str, summaries: Sequence[Summary]) -> str:
-    """Errors, time-outs and fallbacks of each agent, and games that count for nothing."""
+    """Errors, time-outs and fallbacks of each agent, and matches that count for nothing."""
     ours, late, back = (sum(values) for values in zip(*((s.faults, s.timeouts, s.fallbacks[0]) for s in summaries), strict=True))
-    total = sum(s.games for s in summaries)
+    total, unit = sum(s.matches for s in summaries), summaries[0].unit
     rows = [
         [candidate, str(total), str(ours - late), str(late), str(back), str(sum(sum(s.apart.values()) for s in summaries)), ""]
     ]
@@ -143,9 +168,9 @@ def health(candidate: str, summaries: Sequence[Summary]) -> str:
         slow = s.apart.get("opponent timeout", 0)
         apart = str(sum(s.apart.values()))
         rows.append(
-            [s.opponent, str(s.games), str(s.opponent_faults - slow), str(slow), str(s.fallbacks[1]), apart, _counts(s.apart)]
+            [s.opponent, str(s.matches), str(s.opponent_faults - slow), str(slow), str(s.fallbacks[1]), apart, _counts(s.apart)]
         )
-    return table(["player", "games", "errors", "time-outs", "fallbacks", "games shown apart", "why"], rows, text=(6,))
+    return table(["player", unit, "errors", "time-outs", "fallbacks", f"{unit} shown apart", "why"], rows, text=(6,))
 
 
 def players(schedule: Schedule) -> str:

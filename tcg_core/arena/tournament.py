@@ -57,18 +57,21 @@ def tournament(
     nonce: str = "1",
     decision_cap: int = 3000,
     seconds_budget: float = 600.0,
+    best_of: int = 1,
 ) -> Built:
-    """``games`` games of a submission whose preflight passed against each opponent, both seats equally.
+    """``games`` games, or matches of at most ``best_of`` games, of a submission whose preflight passed against each opponent,
+    both seats equally.
 
     generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their
-    own; nonce: another one makes a new tournament of equal settings; decision_cap: of both seats together, beyond which
-    a game has no result; seconds_budget: of a seat in a game. Raises :class:`~tcg_core.errors.TcgError` for a refusal.
+    own; nonce: another one makes a new tournament of equal settings; decision_cap: of both seats together in a game, beyond
+    which it has no result; seconds_budget: of a seat in a game; best_of: more than 1 in engine generation v2 only. Raises
+    :class:`~tcg_core.errors.TcgError` for a refusal.
     """
     directory = registry.require_passed(home, SUBMISSION, submission_id)
     origin = verify_files(directory)
     played = generation or str(origin.config["generations"][0])
     players = (resolve(home, submission_id, played), *(resolve(home, spec, played, opponent_deck) for spec in opponents))
-    schedule = make_schedule(played, players, games, seed, nonce, decision_cap, seconds_budget)
+    schedule = make_schedule(played, players, games, seed, nonce, decision_cap, seconds_budget, best_of)
     inputs = (origin.as_input(), *_others(home, players))
     engine = engine_version(played)
     config: dict[str, Any] = {
@@ -76,7 +79,8 @@ def tournament(
         "generation": played,
         "engine": engine.library_sha256,
         "opponents": [player.name for player in players[1:]],
-        "games": games,
+        schedule.unit: games,
+        "best_of": best_of,
         "seed": seed,
         "nonce": nonce,
     }
@@ -120,7 +124,9 @@ def _write(
 ) -> dict[str, Any]:
     """All files of the tournament; returns its facts."""
     names = [player.name for player in schedule.players]
-    summaries = [summarise(name, (game for game in games.values() if game.opponent == name)) for name in names[1:]]
+    summaries = [
+        summarise(name, (game for game in games.values() if game.opponent == name), schedule.best_of) for name in names[1:]
+    ]
     rated = _ratings(names[0], summaries)
     facts = _facts(schedule, summaries, rated)
     store_schedule(directory / SCHEDULE, schedule)
@@ -134,7 +140,9 @@ def _write(
 def _facts(schedule: Schedule, summaries: Sequence[Summary], rated: Mapping[str, Interval]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "rows": len(schedule.games),
-        "games": len(schedule.games),
+        "games": sum(summary.games for summary in summaries),
+        "matches": len(schedule.games),
+        "best_of": schedule.best_of,
         "generation": schedule.generation,
         "candidate": schedule.players[0].name,
         "errors": sum(summary.faults - summary.timeouts for summary in summaries),
@@ -146,7 +154,7 @@ def _facts(schedule: Schedule, summaries: Sequence[Summary], rated: Mapping[str,
     for summary in summaries:
         score = summary.score
         if score is not None:
-            text = f"{score.value:.1%} of {summary.clean} (95 % {score.low:.1%} to {score.high:.1%})"
+            text = f"{score.value:.1%} of {summary.clean} {summary.unit} (95 % {score.low:.1%} to {score.high:.1%})"
             facts[f"score_against_{summary.opponent}"] = text
     return facts
 

@@ -34,7 +34,12 @@ def play(
 def tournament(
     submission: Annotated[str, typer.Argument(help="Submission id; the latest whose checks passed if left out.")] = "",
     opponents: Annotated[list[str] | None, typer.Option("--opponent", help=_OPPONENT)] = None,
-    games: Annotated[int, typer.Option(min=2, help="Games against each opponent; even, so that seats balance.")] = 100,
+    games: Annotated[
+        int, typer.Option(min=2, help="Games (matches with --best-of 3) against each opponent; even, so that seats balance.")
+    ] = 100,
+    best_of: Annotated[
+        int, typer.Option("--best-of", min=1, help="Games of a match at most: 1, or an odd number on engine v2, as 3.")
+    ] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the schedule.")] = 13,
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     generation: Annotated[
@@ -63,6 +68,7 @@ def tournament(
             generation=generation or None,
             opponent_deck=opponent_deck,
             nonce=nonce,
+            best_of=best_of,
         )
     )
 

@@ -24,6 +24,12 @@ def submission(shared_home) -> Built:
     return pack(shared_home, random_artifact(shared_home))
 
 
+@pytest.fixture(scope="session")
+def submission_of_both(shared_home) -> Built:
+    """One that plays both engine generations."""
+    return pack(shared_home, random_artifact(shared_home, ("v1", "v2")))
+
+
 @pytest.fixture
 def play(shared_home):
     """Plays ``games`` games of the first player against each other; returns all, in order."""

@@ -6,6 +6,7 @@ import pytest
 
 from tcg_core.arena.errors import ScheduleError
 from tcg_core.arena.schedule import Player, check_schedule, load_schedule, make_schedule, store_schedule, with_nonce
+from tcg_core.errors import ConfigError
 
 
 def players(*names):
@@ -52,6 +53,30 @@ def test_stored_schedule_is_read_back_and_a_changed_one_refused(tmp_path):
     path.write_text(json.dumps(values))
     with pytest.raises(ScheduleError, match="was changed"):
         load_schedule(path)
+
+
+def test_best_of_is_part_of_the_schedule_and_its_digest(tmp_path):
+    one, three = (make_schedule("v2", players("us", "random"), 4, 13, "1", best_of=best_of) for best_of in (1, 3))
+    assert one.digest != three.digest and (one.unit, three.unit) == ("games", "matches")
+    assert one.games == three.games, "seats and seeds of a match are those of the game it replaces"
+    store_schedule(tmp_path / "schedule.json", three)
+    assert load_schedule(tmp_path / "schedule.json").best_of == 3
+    assert with_nonce(three, "2").best_of == 3
+
+
+def test_a_best_of_one_keeps_the_digest_of_schedules_stored_before_there_was_a_choice(tmp_path):
+    schedule = make_schedule("v1", players("us", "random"), 2, 13, "1")
+    assert schedule.digest == "47b11a78a138bcc3b58a5209816bff1e0b64d4baec54af33b42658e9b1474d2b"
+    store_schedule(tmp_path / "schedule.json", schedule)
+    assert "best_of" not in json.loads((tmp_path / "schedule.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("generation", "best_of", "said"), [("v1", 3, "engine v1 always plays best of 1"), ("v2", 2, "odd"), ("v2", 0, "odd")]
+)
+def test_a_best_of_that_the_engine_does_not_play_is_refused(generation, best_of, said):
+    with pytest.raises(ConfigError, match=f"best_of {best_of}: .*{said}"):
+        make_schedule(generation, players("us", "random"), 2, 13, "1", best_of=best_of)
 
 
 def test_unbalanced_schedule_is_named():

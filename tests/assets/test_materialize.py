@@ -74,6 +74,12 @@ def test_the_chain_hands_over_the_ids_made_in_the_run(run: Run, stages: Stages) 
     assert _metadata(result, "tournament")["submission"].value == "submission-1 (made in this run)"
 
 
+def test_a_best_of_three_is_asked_for_in_the_launchpad(run: Run, stages: Stages) -> None:
+    assert run("nightly", {"tournament": {"best_of": 3, "generation": "v2"}}).success
+    [(_, _, asked)] = [call for call in stages.calls if call[0] == "tournament"]
+    assert (asked["best_of"], asked["generation"]) == (3, "v2")
+
+
 def test_the_plan_gets_the_recipe_of_the_launchpad(run: Run, stages: Stages) -> None:
     ops = {"work_plan": {"recipe": {"epochs": 7, "work": {"batch_size": 64}, "selection": {"days": [DAY]}}}}
     assert run("nightly", ops).success
