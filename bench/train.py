@@ -180,7 +180,7 @@ def split(session: Session, indices: list[int]) -> dict[str, float]:
             for _, labels, output in Unrolled(net, loaded, carried):
                 for name, value in sums(output, labels).items():
                     total[name] = total[name] + value if name in total else value
-            return combine(total, Normalizer(prepared.n_rows, prepared.n_valid), session.aux_weights)
+            return combine(total, prepared.n_rows, Normalizer(prepared.n_rows, prepared.n_valid).heads(session.aux_weights))
 
         parameters = net.parameters()
         _, _, forward = timed(lambda loss=loss, parameters=parameters: mx.eval(loss(parameters)))

@@ -21,7 +21,7 @@ IDENTITY = (
     *("checkpoint_version", "run", "plan", "arch_config", "accum_steps", "optimizer_contract", "scheduler_contract"),
     *("schema_digest", "cards_digest", "seed", "split_seed"),
 )
-EXACT = ("mlx", "blas", "threads", "device")
+EXACT = ("mlx", "blas", "threads", "device", "compile")
 #: What a resume demands equal, beside the schedule where that goes on.
 RESUMED = ("checkpoint_version", "arch_config", "optimizer_contract", "schema_digest", "cards_digest", "split_seed")
 

@@ -151,7 +151,7 @@ def _close_epoch(session: Session, board: Board, report: Report, stop: Stop) -> 
             if stop.signalled:
                 _halt(session, board, stop.reason)
 
-        found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, scored)
+        found = validate(session.stepper.net, plan, session.prepare_validation, session.ranks, scored, session.stepper.compiled)
     with phase(f"metrics {epoch + 1}/{epochs}", 1, "table") as advance:
         metrics = found.counters.result()
         loss, aux = progress.running.means(session.aux_weights)

@@ -29,9 +29,9 @@ class Normalizer:
     rows: int
     valid: int
 
-    def head(self, weight: float) -> float:
-        """Factor of a head's summed loss."""
-        return weight / self.valid if self.valid else 0.0
+    def heads(self, weights: Mapping[str, float]) -> dict[str, float]:
+        """Factor of each head's summed loss."""
+        return {head: weight / self.valid if self.valid else 0.0 for head, weight in weights.items()}
 
 
 def cross_entropy(logits: "mx.array", target: "mx.array") -> "mx.array":
@@ -46,18 +46,25 @@ def head_loss(head: str, output: "mx.array", target: "mx.array") -> "mx.array":
     return mx.square(output - target)
 
 
+def each_row(output: Output, labels: Mapping[str, "mx.array"]) -> dict[str, "mx.array"]:
+    """Losses of each row, [B]: ``ce`` and every head's."""
+    found = {"ce": cross_entropy(output.logits, labels["target"])}
+    return found | {head: head_loss(head, predicted, labels[TARGETS[head]]) for head, predicted in output.aux.items()}
+
+
 def sums(output: Output, labels: Mapping[str, "mx.array"]) -> dict[str, "mx.array"]:
-    """Summed losses of a batch: ``ce`` over its rows, each head over its valid rows."""
-    found = {"ce": cross_entropy(output.logits, labels["target"]).sum()}
-    for head, predicted in output.aux.items():
-        found[head] = (head_loss(head, predicted, labels[TARGETS[head]]) * labels["aux_valid"]).sum()
-    return found
+    """Summed losses of a batch: ``ce`` over its rows (times ``weight`` where the labels have one: padding weighs 0), each head
+    over its valid rows."""
+    losses = each_row(output, labels)
+    ce = losses.pop("ce")
+    found = {"ce": (ce * labels["weight"] if "weight" in labels else ce).sum()}
+    return found | {head: (loss * labels["aux_valid"]).sum() for head, loss in losses.items()}
 
 
-def combine(total: Mapping[str, "mx.array"], normalizer: Normalizer, weights: Mapping[str, float]) -> "mx.array":
-    """The loss of summed parts under a window's counts."""
-    loss = total["ce"] / normalizer.rows
+def combine(total: Mapping[str, "mx.array"], rows: "mx.array | int", heads: Mapping[str, "mx.array | float"]) -> "mx.array":
+    """The loss of summed parts under a window's counts; heads: factors of :meth:`Normalizer.heads`."""
+    loss = total["ce"] / rows
     for head, value in total.items():
         if head != "ce":
-            loss = loss + value * normalizer.head(weights[head])
+            loss = loss + value * heads[head]
     return loss

@@ -19,12 +19,13 @@ from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet, build, restore, weights_of
 from tcg_core.model.names import Group
-from tcg_core.plan.plan import Plan
+from tcg_core.plan.plan import Plan, Side
 from tcg_core.provenance import Input, code_identity, read_manifest, versions
 from tcg_core.train import optimizer, pointers
 from tcg_core.train.base import Base, horizon_of
 from tcg_core.train.baseline import RankCounts, count_ranks
 from tcg_core.train.checkpoint import Payload, read_step, step_name, write_step
+from tcg_core.train.compiled import Compiled, serves
 from tcg_core.train.contract import describe, refuse_other, refuse_parent
 from tcg_core.train.data import Source, open_days, open_source
 from tcg_core.train.identity import CODE, LIBRARIES
@@ -33,6 +34,8 @@ from tcg_core.train.prepare import Prepared, prepare
 from tcg_core.train.schedule import Horizon
 from tcg_core.train.shapes import Cost, cpu_cost, gpu_cost
 from tcg_core.train.state import Progress
+from tcg_core.train.static_batch import pad
+from tcg_core.train.static_plan import StaticPlan, choose_shapes
 from tcg_core.train.step import Stepper, check_finite, flat
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ class Session:
     validation: Source
     cost: Cost
     base: Base = field(default_factory=Base)
+    #: Shapes that microbatches are padded to, where MLX compiles.
+    static: StaticPlan | None = None
 
     @property
     def directory(self) -> Any:
@@ -83,14 +88,29 @@ class Session:
 
     def prepare_train(self, index: int) -> Prepared:
         """Microbatch ``index`` of the present epoch."""
-        return prepare(self.plan, self.plan.microbatch(self.progress.epoch, index), self.train, self.cards, self.cost)
+        return self._prepare("train", self.progress.epoch, index, self.train)
 
     def prepare_validation(self, index: int) -> Prepared:
         """Microbatch ``index`` of the validation side."""
-        return prepare(self.plan, self.plan.microbatch(0, index, "validation"), self.validation, self.cards, self.cost)
+        return self._prepare("validation", 0, index, self.validation)
+
+    def _prepare(self, side: Side, epoch: int, index: int, source: Source) -> Prepared:
+        batch = self.plan.microbatch(epoch, index, side)
+        if self.static is None:
+            return prepare(self.plan, batch, source, self.cards, self.cost)
+        shape = self.static.shape(side, epoch, index)
+        return pad(prepare(self.plan, batch, source, self.cards, shape), shape)
+
+    def compile(self) -> None:
+        """From now on pads microbatches to the few shapes chosen for the plan, and computes them by compiled functions."""
+        self.static = choose_shapes(self.plan, self.train.readers, self.cost.fixed_tokens)
+        self.stepper.compiled = Compiled(self.stepper.net, self.aux_weights, self.static.compilations)
+        LOG.info("run %s compiles: %s", self.plan.id, self.static.text())
 
     def close(self) -> None:
         """Lets go of the row groups, in memory and on disk."""
+        if self.stepper.compiled and self.static:
+            LOG.info("run %s: %d of at most %d compilations", self.plan.id, self.stepper.compiled.made, self.static.compilations)
         for source in (self.train, self.validation):
             source.cache.clear()
         shutil.rmtree(self.home.spill / self.plan.id, ignore_errors=True)
@@ -144,7 +164,9 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     resolved = bootstrap.resolve_device(device)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     horizon = horizon_of(plan)
-    contract = describe(plan, architecture, cards, card_csv_of(home, plan.cards_id), horizon, bootstrap.facts())
+    contract = describe(
+        plan, architecture, cards, card_csv_of(home, plan.cards_id), horizon, bootstrap.facts() | {"compile": serves(resolved)}
+    )
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
     directory = home.checkpoints / plan.id
@@ -188,6 +210,8 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
         base=Base.of(plan),
     )
     session.stepper.guard = session.train.cache.protect
+    if serves(resolved):
+        session.compile()
     if latest is not None:
         session.point(tuple(payload.state["pointers"]))
     return session

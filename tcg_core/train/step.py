@@ -12,10 +12,12 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet
 from tcg_core.model.names import Group
 from tcg_core.recipe import Recipe
+from tcg_core.train.compiled import Compiled
 from tcg_core.train.errors import Diverged, TrainError
 from tcg_core.train.loss import Normalizer, combine, sums
 from tcg_core.train.optimizer import Leaves, clip, update
 from tcg_core.train.prepare import Prepared
+from tcg_core.train.static_batch import Padded
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory, keep_memory
 
 if TYPE_CHECKING:
@@ -46,6 +48,8 @@ class Stepper:
         self._weights = asdict(recipe.aux)
         #: Held open around the update itself: the row-group cache evicts nothing meanwhile.
         self.guard: Callable[[], AbstractContextManager[None]] = nullcontext
+        #: What computes padded microbatches, where MLX compiles.
+        self.compiled: Compiled | None = None
         self._gradient = mx.value_and_grad(self._loss)
         check_float32(flat(net.parameters()), "parameter")
         check_float32(state, "moment")
@@ -86,16 +90,27 @@ class Stepper:
         self, prepared: Prepared, normalizer: Normalizer, memories: dict[int, Array]
     ) -> tuple[Leaves, dict[str, float]]:
         carried = gather_memory(prepared, memories, self.net.architecture.memory_shape)
-        parameters = self.net.parameters()
-        (loss, parts, memory), gradients = self._gradient(parameters, Loaded(prepared), carried, normalizer)
-        self.net.update(parameters)
+        loss, parts, memory, gradients = self._gradients(prepared, carried, normalizer)
         mx.eval(loss, parts, memory, gradients)
-        found = {name: float(value.item()) for name, value in parts.items()}
+        found = {name: float(np.array(value)) for name, value in parts.items()}
         for name, value in found.items():
             if not np.isfinite(value):
                 raise Diverged(f"microbatch {prepared.index}: loss {name} is {value}")
         keep_memory(prepared, np.array(memory), memories)
-        return flat(gradients), found
+        return gradients, found
+
+    def _gradients(
+        self, prepared: Prepared, carried: "mx.array", normalizer: Normalizer
+    ) -> tuple["mx.array", Leaves, "mx.array", Leaves]:
+        """(loss, its parts, memory, gradients) of a microbatch, not yet computed."""
+        if isinstance(prepared, Padded):
+            if self.compiled is None:
+                raise TrainError(f"microbatch {prepared.index} is padded to a static shape, but nothing compiles here")
+            return self.compiled.gradients(prepared, carried, normalizer)
+        parameters = self.net.parameters()
+        (loss, parts, memory), gradients = self._gradient(parameters, Loaded(prepared), carried, normalizer)
+        self.net.update(parameters)
+        return loss, parts, memory, flat(gradients)
 
     def _loss(self, parameters: Any, loaded: Loaded, carried: "mx.array", normalizer: Normalizer) -> tuple[Any, Any, Any]:
         self.net.update(parameters)
@@ -104,7 +119,7 @@ class Stepper:
         for _, labels, output in unrolled:
             for name, value in sums(output, labels).items():
                 total[name] = total[name] + value if name in total else value
-        return combine(total, normalizer, self._weights), total, unrolled.memory
+        return combine(total, normalizer.rows, normalizer.heads(self._weights)), total, unrolled.memory
 
 
 def flat(tree: Any) -> Leaves:

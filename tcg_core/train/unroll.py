@@ -4,8 +4,8 @@ At step t all substeps of a lane's t-th decision read the same memory; the last 
 (`design.md` §6). What comes in from the chunk before is a constant, so the gradient stops at the border.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,10 @@ else:
     mx = mlx().core
 
 
+#: Labels that only metrics read.
+NUMPY_ONLY = ("opt_group", "is_attack", "forced")
+
+
 class Loaded:
     """The arrays of a prepared microbatch on the device: inputs and float labels of each group, step by step."""
 
@@ -28,10 +32,7 @@ class Loaded:
         self.prepared = prepared
         self.inputs = [[as_mx(group.inputs) for group in step.groups] for step in prepared.steps]
         self.labels = [
-            [
-                {name: mx.array(group.labels[name]) for name in group.labels if name not in ("opt_group", "is_attack", "forced")}
-                for group in step.groups
-            ]
+            [{name: mx.array(group.labels[name]) for name in group.labels if name not in NUMPY_ONLY} for group in step.groups]
             for step in prepared.steps
         ]
         self.lanes = [[mx.array(group.lane) for group in step.groups] for step in prepared.steps]
@@ -66,6 +67,30 @@ class Unrolled:
             rows = committed[0] if len(committed) == 1 else mx.concatenate(committed)
             memory = rows[self._loaded.last[t]]
         self.memory = mx.concatenate([memory, *ended[::-1]]) if ended else memory
+
+
+class StaticUnrolled:
+    """The same over a batch in a static shape (:class:`tcg_core.train.static_batch.Padded`, on the device): iterates over
+    (number of the group, labels, output); all shapes are those of the batch, so that it can be traced."""
+
+    def __init__(self, net: PolicyNet, batch: Mapping[str, Any], carried: "mx.array") -> None:
+        """carried: memory of each slot, padding slots too, [slots, R, d]."""
+        self._net, self._batch = net, batch
+        self._lookup = net.lookup()
+        self.memory = mx.where(batch["resets"][:, None, None], net.initial_memory()[None], carried)
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, "mx.array"], Output]]:
+        batch, memory = self._batch, self.memory
+        for t in range(batch["active"].shape[0]):
+            committed = []
+            for number, group in enumerate(batch["groups"]):
+                inputs = {name: array[t] for name, array in group["inputs"].items()}
+                output = self._net(inputs, memory[group["lane"][t]], self._lookup)
+                committed.append(output.memory)
+                yield number, {name: array[t] for name, array in group["labels"].items()}, output
+            rows = committed[0] if len(committed) == 1 else mx.concatenate(committed)
+            memory = mx.where(batch["active"][t][:, None, None], rows[batch["last"][t]], memory)
+        self.memory = memory
 
 
 def gather_memory(prepared: Prepared, memories: dict[int, Array], shape: tuple[int, int]) -> "mx.array":

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,17 +11,22 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet
 from tcg_core.plan.plan import Plan
 from tcg_core.train.baseline import RankCounts
+from tcg_core.train.compiled import Compiled
 from tcg_core.train.errors import Diverged, TrainError
-from tcg_core.train.loss import TARGETS, cross_entropy, head_loss
+from tcg_core.train.loss import each_row
 from tcg_core.train.metrics import Counters
 from tcg_core.train.prefetch import ahead
-from tcg_core.train.prepare import Prepared
+from tcg_core.train.prepare import Group, Prepared
+from tcg_core.train.static_batch import Padded
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory, keep_memory
 
 if TYPE_CHECKING:
     import mlx.core as mx
 else:
     mx = mlx().core
+
+#: A group and, of each of its rows, ``logits``, ``losses`` and ``aux``.
+Scored = tuple[Group, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,15 @@ class Validated:
 
 
 def validate(
-    net: PolicyNet, plan: Plan, make: Callable[[int], Prepared], ranks: RankCounts, advance: Callable[[int], None]
+    net: PolicyNet,
+    plan: Plan,
+    make: Callable[[int], Prepared],
+    ranks: RankCounts,
+    advance: Callable[[int], None],
+    compiled: Compiled | None = None,
 ) -> Validated:
-    """Scores the validation side; ``make`` prepares its n-th microbatch, ``advance`` is told of each one done.
+    """Scores the validation side; ``make`` prepares its n-th microbatch, ``advance`` is told of each one done; ``compiled``
+    computes those padded to a static shape.
 
     Raises :class:`TrainError` naming a row that was not scored exactly once, :class:`Diverged` for a loss that is not finite.
     """
@@ -43,7 +54,7 @@ def validate(
     memories: dict[int, Array] = {}
     scored: list[Array] = []
     for prepared in ahead(make, list(range(plan.count(0, "validation")))):
-        memory = score(net, prepared, memories, counters)
+        memory = score(net, prepared, memories, counters, compiled)
         keep_memory(prepared, memory, memories)
         scored.extend(group.rows for step in prepared.steps for group in step.groups)
         advance(1)
@@ -52,22 +63,47 @@ def validate(
     return Validated(counters, len(rows))
 
 
-def score(net: PolicyNet, prepared: Prepared, memories: dict[int, Array], counters: Counters) -> Array:
+def score(
+    net: PolicyNet, prepared: Prepared, memories: dict[int, Array], counters: Counters, compiled: Compiled | None = None
+) -> Array:
     """Adds one microbatch to the counters; returns the memory of every slot, float32 [slots, R, d]."""
-    loaded = Loaded(prepared)
-    unrolled = Unrolled(net, loaded, gather_memory(prepared, memories, net.architecture.memory_shape))
-    found = []
-    for group, labels, output in unrolled:
-        losses = {"ce": cross_entropy(output.logits, labels["target"])}
-        losses |= {head: head_loss(head, predicted, labels[TARGETS[head]]) for head, predicted in output.aux.items()}
-        found.append((group, output.logits, losses, output.aux))
-    mx.eval([(logits, losses, aux) for _, logits, losses, aux in found], unrolled.memory)
-    for group, logits, losses, aux in found:
-        plain = {name: np.array(value) for name, value in losses.items()}
-        if not np.isfinite(plain["ce"]).all():
+    carried = gather_memory(prepared, memories, net.architecture.memory_shape)
+    if not isinstance(prepared, Padded):
+        found, memory = _by_group(net, prepared, carried)
+    elif compiled is not None:
+        found, memory = _by_shape(compiled, prepared, carried)
+    else:
+        raise TrainError(f"validation microbatch {prepared.index} is padded to a static shape, but nothing compiles here")
+    for group, of_rows in found:
+        if not np.isfinite(of_rows["losses"]["ce"]).all():
             raise Diverged(f"validation microbatch {prepared.index}: cross-entropy is not finite")
-        counters.add(np.array(logits), plain, {name: np.array(value) for name, value in aux.items()}, group.inputs, group.labels)
-    return np.array(unrolled.memory)
+        counters.add(of_rows["logits"], of_rows["losses"], of_rows["aux"], group.inputs, group.labels)
+    return memory
+
+
+def _by_group(net: PolicyNet, prepared: Prepared, carried: "mx.array") -> tuple[list[Scored], Array]:
+    unrolled = Unrolled(net, Loaded(prepared), carried)
+    found = [
+        (group, {"logits": output.logits, "losses": each_row(output, labels), "aux": output.aux})
+        for group, labels, output in unrolled
+    ]
+    mx.eval([of_rows for _, of_rows in found], unrolled.memory)
+    return [(group, mlx().utils.tree_map(np.array, of_rows)) for group, of_rows in found], np.array(unrolled.memory)
+
+
+def _by_shape(compiled: Compiled, padded: Padded, carried: "mx.array") -> tuple[list[Scored], Array]:
+    """The same in a static shape, of which only the rows are handed on, not the padding."""
+    outputs, memory = compiled.outputs(padded, carried)
+    mx.eval(outputs, memory)
+    plain = mlx().utils.tree_map(np.array, outputs)
+    found = []
+    for t, step in enumerate(padded.steps):
+        for group in step.groups:
+            rows = slice(0, len(group.rows))
+            found.append(
+                (group, mlx().utils.tree_map(lambda array, t=t, rows=rows: array[t, rows], plain[padded.position(group)]))
+            )
+    return found, np.array(memory)
 
 
 def check_coverage(plan: Plan, rows: Array) -> None:

@@ -92,7 +92,7 @@ STATE: dict[str, Any] = {
     "plan": {"id": "abc", "sha256": "00"},
     "arch_config": {"model": {"layers": 2, "ff": 8}},
     "accum_steps": 1,
-    "environment": {"mlx": "0.32.4", "blas": "torch", "threads": 1, "device": "cpu"},
+    "environment": {"mlx": "0.32.4", "blas": "torch", "threads": 1, "device": "cpu", "compile": False},
 }
 
 
