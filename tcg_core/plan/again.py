@@ -8,9 +8,8 @@ from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import find_dataset
 from tcg_core.home import Home
-from tcg_core.plan.build import KIND, PLOT, SUMMARY, plan_code
+from tcg_core.plan.build import KIND, SUMMARY, plan_code, stored_plan
 from tcg_core.plan.errors import PlanError
-from tcg_core.plan.load import load_plan
 from tcg_core.provenance import read_manifest
 
 
@@ -20,10 +19,9 @@ def plan_again(home: Home, plan_id: str) -> Built:
     Raises what :func:`require_current` raises, and :class:`IntegrityError` naming a file that is not as stored.
     """
     directory = require_current(home, plan_id)
-    plan = load_plan(home, plan_id)
+    built = stored_plan(home, plan_id)
     registry.register(home, read_manifest(directory), directory)
-    checks = registry.checks_of(home, KIND, plan_id)
-    return Built(KIND, plan_id, directory, True, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
+    return built
 
 
 def require_current(home: Home, plan_id: str) -> Path:
