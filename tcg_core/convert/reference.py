@@ -76,7 +76,8 @@ def write_reference(path: Path, reference: Reference, answers: tuple[Answer, ...
     arrays: dict[str, Array] = {}
     for number, (step, answer) in enumerate(zip(reference.steps, answers, strict=True)):
         head = f"{number:03d}."
-        arrays |= {f"{head}in.{name}": step.batch[name] for name in step.batch}
+        names = (*INPUTS, WOULD_KO) if WOULD_KO in step.batch else tuple(INPUTS)
+        arrays |= {f"{head}in.{name}": step.batch[name] for name in names}
         arrays |= {f"{head}lane": step.lane, f"{head}commits": step.commits}
         arrays |= {head + name: getattr(answer, name) for name in _PLAIN}
         arrays |= {f"{head}aux.{name}": values for name, values in answer.aux.items()}
