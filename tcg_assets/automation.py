@@ -15,10 +15,13 @@ from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
 from tcg_assets.unfinished import NIGHT_TAG, going_on
+from tcg_core.atomic import sha256_bytes
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly
+from tcg_core.plan.errors import ChampionRefused
 from tcg_core.settings import to_dict
+from tcg_core.tonight import Tonight, tonight
 
 #: Seconds beyond the training budget that conversion, packing and games may take before the run is ended.
 _REST_OF_THE_NIGHT = 4 * 3600
@@ -88,7 +91,8 @@ _WHEN = _when()
 def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Starts `nightly` when validated days, code or recipe differ from those of its last success; else says why not.
 
-    After nights that were missed it starts one run, for the newest. Raises :class:`ConfigError` for a broken nightly.json.
+    After nights that were missed it starts one run, for the newest. A champion that cannot be gone on from starts a run too: it
+    refuses at its plan, where the failure is seen and told. Raises :class:`ConfigError` for a broken nightly.json.
     """
     running = context.instance.get_runs(dg.RunsFilter(job_name=nightly.name, statuses=_UNFINISHED), limit=1)
     if running:
@@ -98,39 +102,50 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     begun = going_on(context.log, workspace.home())
     if begun is not None:
         run, digest = begun
-        config = night_config(configured, night, plan_id=run)
+        config = night_config(configured, plan_id=run)
         return dg.RunRequest(run_key=f"{run}:{night.isoformat()}", tags=_tags(configured, night, digest), run_config=config)
     try:
-        found = news(workspace.home(), configured.recipe_of(night))
+        chosen = tonight(workspace.home(), configured, night)
+    except ChampionRefused as error:
+        context.log.error(str(error))
+        key = f"refused:{sha256_bytes(str(error).encode())[:16]}:{night.isoformat()}"
+        return dg.RunRequest(run_key=key, tags=_tags(configured, night), run_config=night_config(configured))
+    context.log.info(chosen.line)
+    try:
+        found = news(workspace.home(), chosen.recipe)
     except TcgError as error:
-        return dg.SkipReason(f"nothing to train on: {error}")
+        return dg.SkipReason(f"nothing to train on ({chosen.line}): {error}")
     done = dg.RunsFilter(job_name=nightly.name, statuses=[dg.DagsterRunStatus.SUCCESS], tags={DIGEST_TAG: found.digest})
     same = context.instance.get_runs(done, limit=1)
     if same:
         return dg.SkipReason(f"nothing new: {len(found.days)} days, code and recipe are those of run {same[0].run_id[:8]}")
-    tags = _tags(configured, night, found.digest)
-    return dg.RunRequest(run_key=f"{found.digest}:{night.isoformat()}", tags=tags, run_config=night_config(configured, night))
+    key, tags = f"{found.digest}:{night.isoformat()}", _tags(configured, night, found.digest)
+    return dg.RunRequest(run_key=key, tags=tags, run_config=night_config(configured, chosen))
 
 
-def _tags(configured: Nightly, night: date, digest: str) -> dict[str, str]:
-    tags = {DIGEST_TAG: digest, NIGHT_TAG: night.isoformat()}
+def _tags(configured: Nightly, night: date, digest: str = "") -> dict[str, str]:
+    tags = {NIGHT_TAG: night.isoformat()} | ({DIGEST_TAG: digest} if digest else {})
     if configured.night_budget_hours:
         tags["dagster/max_runtime"] = str(int(configured.night_budget_hours * 3600) + _REST_OF_THE_NIGHT)
     return tags
 
 
-def night_config(configured: Nightly, night: date, plan_id: str = "") -> dict[str, Any]:
-    """Run configuration of a night, as the launchpad of `nightly` would hold it. plan_id: of a run that it goes on with."""
-    values: dict[str, dict[str, Any]] = {
-        "card_features": {"generations": list(configured.recipe.generations)},
-        "work_plan": {
-            "recipe": to_dict(configured.recipe_of(night)),
+def night_config(configured: Nightly, chosen: Tonight | None = None, plan_id: str = "") -> dict[str, Any]:
+    """Run configuration of a night, as the launchpad of `nightly` would hold it. plan_id: of a run that it goes on with; without
+    it and ``chosen`` the recipe is found, or refused, in the run."""
+    plan: dict[str, Any] = {"plan_id": plan_id} if plan_id else {"preset": "nightly"}
+    if chosen is not None:
+        # The recipe itself, so that a run that is started again makes the same plan whoever reigns by then.
+        plan = {
+            "recipe": to_dict(chosen.recipe),
+            "because": chosen.line,
             "night_budget_hours": configured.night_budget_hours,
             "over_budget": configured.over_budget,
-        },
+        }
+    values: dict[str, dict[str, Any]] = {
+        "card_features": {"generations": list(configured.recipe.generations)},
+        "work_plan": plan,
         "mlx_checkpoint": {"device": configured.device, "budget_hours": configured.night_budget_hours},
         "tournament": {"opponents": list(configured.opponents), "games": configured.games},
     }
-    if plan_id:
-        values["work_plan"] = {"plan_id": plan_id}
     return {"ops": {name: {"config": config} for name, config in values.items()}}

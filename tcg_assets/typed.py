@@ -24,19 +24,32 @@ def config_class(cls: type) -> type[dg.Config]:
     return pydantic.create_model(f"{cls.__name__}Config", __base__=dg.Config, __doc__=cls.__doc__, **fields)
 
 
+def with_default(cls: type, key: str, default: Any) -> type[dg.Config]:
+    """:func:`config_class` of a dataclass whose required ``key`` has a default in the launchpad, given as plain values."""
+    [field] = [field for field in dataclasses.fields(cls) if field.name == key]
+    # Dagster reads the plain values into its schema; validated they are what a launch that gives nothing gets.
+    shown = pydantic.Field(default=default, validate_default=True, description=field.metadata.get(MEANING))
+    annotation: Any = _annotation(typing.get_type_hints(cls)[key])
+    fields: dict[str, Any] = {key: (annotation, shown)}
+    made: type[dg.Config] = pydantic.create_model(
+        f"{cls.__name__}Config", __base__=config_class(cls), __doc__=cls.__doc__, **fields
+    )
+    return made
+
+
 def plain(config: dg.Config) -> dict[str, Any]:
     """The values of a configuration as JSON."""
     return config.model_dump()
 
 
-def recipe_of(values: dict[str, Any], last_n_days: int = 0) -> Recipe:
-    """The recipe of launchpad values; a selection that chooses nothing means the last ``last_n_days``, 0: every validated day.
+def recipe_of(values: dict[str, Any]) -> Recipe:
+    """The recipe of launchpad values; a selection that chooses nothing means every validated day.
 
     Raises :class:`tcg_core.errors.ConfigError` naming the key.
     """
     selection = dict(values.get("selection", {}))
     if not any(selection.get(name) for name in ("days", "last_n_days", "all_days")):
-        selection |= {"last_n_days": last_n_days} if last_n_days else {"all_days": True}
+        selection |= {"all_days": True}
     try:
         return from_dict(Recipe, values | {"selection": selection}, "recipe")
     except ModelError as error:

@@ -12,11 +12,12 @@ from tcg_core.atomic import write_json
 from tcg_core.errors import ConfigError, TcgError
 from tcg_core.home import Home
 from tcg_core.recipe import Recipe, Selection
-from tcg_core.settings import from_dict, to_dict
+from tcg_core.settings import from_dict, to_dict, told
 
 FILE = "nightly.json"
-#: Days of the nightly default; the weekly run takes all.
+#: Days of a night from fresh weights; the weekly retrain takes all, a fine-tune those that the champion has not seen.
 NIGHTLY_DAYS = 14
+Mode = Literal["finetune", "fresh", "full"]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 #: Rows to which a cut is rounded down, so that a rate that hardly moved gives the same plan.
 _CUT_ROWS = 1000
@@ -27,15 +28,38 @@ class NightTooShort(TcgError):
 
 
 @dataclass(frozen=True)
-class Nightly:
-    """When the nightly run starts and what it trains and plays. ``full_weekday``: that night trains on all validated days.
+class FineTune:
+    """What a night that goes on from the champion sets otherwise than the recipe; its days are all that the champion has not
+    seen."""
 
+    epochs: int = field(default=1, metadata=told("Epochs over the unseen days and the sample of older ones"))
+    lr: float = field(default=1e-4, metadata=told("Learning rate at the top of its schedule: a fifth of a fresh run's"))
+    replay: float = field(default=0.5, metadata=told("Rows of older days, as a share of the rows of unseen ones"))
+    optimizer_state: Literal["reset", "resume"] = field(default="reset", metadata=told("resume: the champion's moments go on"))
+    scheduler_state: Literal["reset", "resume"] = field(
+        default="reset", metadata=told("resume: the champion's schedule goes on, at its rate, if it has steps left")
+    )
+
+    def __post_init__(self) -> None:
+        for name, fits in (("epochs", self.epochs >= 1), ("lr", self.lr > 0), ("replay", self.replay >= 0)):
+            if not fits:
+                raise ConfigError(f"nightly: finetune.{name} is {getattr(self, name)}, which is too little")
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """When the nightly run starts and what it trains and plays.
+
+    ``mode``: ``finetune`` goes on from the champion's run, and while a baseline reigns does as ``fresh``, which trains from fresh
+    weights on the days that the recipe selects; ``full`` on all validated days, as the night of ``full_weekday`` in any mode.
     ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused.
     """
 
     at: str = "03:00"
     zone: str = "UTC"
+    mode: Mode = "finetune"
     recipe: Recipe = field(default_factory=lambda: Recipe(selection=Selection(last_n_days=NIGHTLY_DAYS)))
+    finetune: FineTune = field(default_factory=FineTune)
     full_weekday: Literal["never", "mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "sun"
     night_budget_hours: float = 8.0
     over_budget: Literal["cut", "refuse"] = "cut"
@@ -50,6 +74,10 @@ class Nightly:
             raise ConfigError(f"nightly: zone {self.zone!r} is unknown, expected a name as in Europe/Berlin")
         if self.night_budget_hours < 0:
             raise ConfigError(f"nightly: night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
+        if self.recipe.selection.unseen_by or self.recipe.resume.run:
+            raise ConfigError("nightly: recipe names a run to go on from; which one it is, mode finetune finds out each night")
+        if self.mode == "finetune" and self.recipe.split.holdout_days:
+            raise ConfigError("nightly: recipe.split.holdout_days needs mode fresh or full: a fine-tune has the unseen days only")
 
     @property
     def cron(self) -> str:
@@ -62,12 +90,9 @@ class Nightly:
         """The time zone of ``at``."""
         return ZoneInfo(self.zone)
 
-    def recipe_of(self, night: date) -> Recipe:
-        """The recipe of a night: on ``full_weekday`` over all validated days."""
-        if _WEEKDAYS[night.weekday()] != self.full_weekday:
-            return self.recipe
-        full = replace(self.recipe.selection, days=(), last_n_days=0, all_days=True)
-        return replace(self.recipe, selection=full)
+    def mode_of(self, night: date) -> Mode:
+        """``full`` on ``full_weekday``, else ``mode``."""
+        return "full" if _WEEKDAYS[night.weekday()] == self.full_weekday else self.mode
 
 
 @dataclass(frozen=True)
@@ -104,24 +129,29 @@ def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str) -> Fi
 
     Raises :class:`NightTooShort` if they do not fit and may not, or cannot, be cut, and what the selection raises.
     """
-    from tcg_core.catalog.connection import catalog
-    from tcg_core.catalog.selection import select_days
-
     if not budget_hours:
         return Fitted(recipe, "no limit is set")
     rate = measured_rate(home, recipe)
     if rate is None:
         return Fitted(recipe, f"no run of this network was measured yet, so {budget_hours:g} h are not held against it")
-    with catalog(home) as connection:
-        rows = sum(day.rows for day in select_days(connection, recipe.selection, recipe.generations))
+    rows = _rows(home, recipe)
     hours = rows * recipe.epochs / rate / 3600
-    told = f"{rows} rows in {recipe.epochs} epochs at {rate:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"
+    line = f"{rows} rows in {recipe.epochs} epochs at {rate:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"
     if hours <= budget_hours:
-        return Fitted(recipe, told)
+        return Fitted(recipe, line)
     allowed = int(budget_hours * 3600 * rate / recipe.epochs) // _CUT_ROWS * _CUT_ROWS
     if over_budget == "refuse" or not allowed:
-        raise NightTooShort(f"the plan does not fit into the night: {told}; raise night_budget_hours or set over_budget to cut")
-    return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{told}: cut to {allowed} rows")
+        raise NightTooShort(f"the plan does not fit into the night: {line}; raise night_budget_hours or set over_budget to cut")
+    mix = ", of which the newest unseen days come first and the rest stays unseen" if recipe.selection.unseen_by else ""
+    return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{line}: cut to {allowed} rows{mix}")
+
+
+def _rows(home: Home, recipe: Recipe) -> int:
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.selection import select_days
+
+    with catalog(home) as connection:
+        return sum(day.rows for day in select_days(connection, recipe.selection, recipe.generations))
 
 
 def measured_rate(home: Home, recipe: Recipe) -> float | None:

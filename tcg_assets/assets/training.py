@@ -15,14 +15,20 @@ from pydantic import Field
 from tcg_assets.assets.wiring import chain
 from tcg_assets.handover import hand_over
 from tcg_assets.outcome import Ran, materialized, refusals, run_stage
+from tcg_assets.phases import last_plan
+from tcg_assets.recipes import PRESETS, Preset, asked, asked_curriculum, require_one_meaning
 from tcg_assets.resources import Workspace
-from tcg_assets.typed import RecipeConfig, plain, recipe_of
+from tcg_assets.typed import RecipeConfig, plain, with_default
 from tcg_assets.unfinished import noted
 from tcg_assets.wire import ran_of
+from tcg_core.built import Built
 from tcg_core.home import Home
-from tcg_core.night import NIGHTLY_DAYS, fit
+from tcg_core.night import fit
+from tcg_core.plan.curriculum import DEFAULT, Curriculum
+from tcg_core.settings import to_dict
 
 _ROOT = Path(__file__).resolve().parents[2]
+CurriculumConfig = with_default(Curriculum, "phases", to_dict(DEFAULT)["phases"])
 
 
 class WorkPlanConfig(dg.Config):
@@ -34,14 +40,18 @@ class WorkPlanConfig(dg.Config):
     recipe: RecipeConfig = Field(  # type: ignore[valid-type]
         default_factory=RecipeConfig, description="Selection, split, work, model, optimizer, schedule, epochs, seed"
     )
-    preset: Literal["all", "nightly"] = Field(
-        default="all",
-        description=f"Days of a recipe that selects none: all validated ones, or as every night the last {NIGHTLY_DAYS}",
+    preset: Preset = Field(default="all", description=PRESETS)
+    curriculum: CurriculumConfig = Field(  # type: ignore[valid-type]
+        default_factory=CurriculumConfig, description="Of preset curriculum: its phases"
+    )
+    device: Literal["auto", "gpu", "cpu"] = Field(
+        default="auto", description="Of preset curriculum: where the phases before the last are trained"
     )
     night_budget_hours: float = Field(default=0.0, ge=0.0, description="Hours that training may take; 0: no limit")
     over_budget: Literal["cut", "refuse"] = Field(
         default="cut", description="A plan over the budget is cut by max_rows, or refused"
     )
+    because: str = Field(default="", description="Of preset all: why this recipe, as the schedule says; shown and stored")
     cards_id: str = Field(default="", description="card_features to use; empty: of this run, else the latest that passed")
 
 
@@ -57,21 +67,49 @@ class CheckpointConfig(dg.Config):
 
 
 @dg.asset(**chain("work_plan", "training", ("parquet",), "plans", ("parquet_day", "ratings", "card_features")))
-def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace) -> dg.MaterializeResult:
+def work_plan(
+    context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace, trainer: dg.PipesSubprocessClient
+) -> dg.MaterializeResult:
     """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch."""
-    from tcg_core.plan.build import build_plan
-
     home = workspace.home()
     if config.plan_id:
         return _go_on(context, home, config)
     with refusals():
-        chosen = recipe_of(plain(config.recipe), last_n_days=NIGHTLY_DAYS if config.preset == "nightly" else 0)
-        fitted = fit(home, chosen, config.night_budget_hours, config.over_budget)
+        require_one_meaning(config.preset, plain(config), plain(WorkPlanConfig()))
         cards = hand_over(context, home, "card_features", "card_features", config.cards_id)
+    plan = _curriculum(context, home, config, trainer, cards.id) if config.preset == "curriculum" else None
+    ran, told = plan or _plan(context, home, config, cards.id)
+    extra = {"card_features": f"{cards.id} ({cards.rule})"} | told
+    return materialized(context, "work_plan", ran, extra=extra)
+
+
+def _plan(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig, cards: str) -> tuple[Ran, dict[str, str]]:
+    from tcg_core.plan.build import build_plan
+
+    with refusals():
+        wanted = asked(home, config.preset, plain(config))
+        context.log.info(f"recipe: {wanted.rule}")
+        fitted = fit(home, wanted.recipe, wanted.budget_hours, wanted.over_budget)
     context.log.info(f"night: {fitted.line}")
-    ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards.id))
-    told = {"card_features": f"{cards.id} ({cards.rule})", "night": fitted.line}
-    return materialized(context, "work_plan", ran, table="chunks.parquet", extra=told)
+    ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards))
+    return ran, {"rule": wanted.rule, "night": fitted.line}
+
+
+def _curriculum(
+    context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig, trainer: dg.PipesSubprocessClient, cards: str
+) -> tuple[Ran, dict[str, str]]:
+    lines: list[str] = []
+
+    def stage() -> Built:
+        phases = asked_curriculum(home, plain(config))
+        plan, told = last_plan(
+            context, home, phases, cards, lambda run: _trained(context, trainer, home, run, config.device, False)
+        )
+        lines.extend(told)
+        return plan
+
+    ran = run_stage(context, stage)
+    return ran, {"rule": "curriculum: the phases of the launchpad over the recipe of nightly.json", "phases": "; ".join(lines)}
 
 
 def _go_on(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig) -> dg.MaterializeResult:
@@ -81,7 +119,7 @@ def _go_on(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig
         line = f"work_plan.plan_id is {config.plan_id}, a plan that has its recipe, days and cards: leave the other keys out"
         raise dg.Failure(description=line, allow_retries=False)
     ran = run_stage(context, lambda: plan_again(home, config.plan_id))
-    return materialized(context, "work_plan", ran, table="chunks.parquet", extra={"goes_on": "this plan was begun before"})
+    return materialized(context, "work_plan", ran, extra={"goes_on": "this plan was begun before"})
 
 
 @dg.asset(**chain("mlx_checkpoint", "training", ("mlx",), "checkpoints", ("work_plan",)))
@@ -92,12 +130,24 @@ def mlx_checkpoint(
     home = workspace.home()
     with refusals():
         plan = hand_over(context, home, "work_plan", "work_plan", config.plan_id)
-    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan.id]
-    command += ["--device", config.device, "--parent", str(os.getpid())] + ["--allow-inexact"] * config.allow_inexact
-    command += ["--budget-hours", str(config.budget_hours)]
-    with noted(context, home, plan.id):
-        ran = _outcome(trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages())
+    ran = _trained(context, trainer, home, plan.id, config.device, config.allow_inexact, config.budget_hours)
     return materialized(context, "mlx_checkpoint", ran, extra={"work_plan": f"{plan.id} ({plan.rule})"})
+
+
+def _trained(
+    context: dg.AssetExecutionContext,
+    trainer: dg.PipesSubprocessClient,
+    home: Home,
+    plan: str,
+    device: str,
+    allow_inexact: bool = False,
+    budget_hours: float = 0.0,
+) -> Ran:
+    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan]
+    command += ["--device", device, "--parent", str(os.getpid())] + ["--allow-inexact"] * allow_inexact
+    command += ["--budget-hours", str(budget_hours)]
+    with noted(context, home, plan):
+        return _outcome(trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages())
 
 
 def _outcome(said: Any) -> Ran:

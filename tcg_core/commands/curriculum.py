@@ -24,7 +24,8 @@ def curriculum(
     again: Annotated[bool, typer.Option("--again", help="Plan every phase anew, over the days there are now.")] = False,
 ) -> None:
     """Trains the phases of FILE in order; what is done is skipped, what was begun goes on."""
-    from tcg_core.train.curriculum import read_curriculum, run_curriculum
+    from tcg_core.plan.curriculum import read_curriculum
+    from tcg_core.train.curriculum import run_curriculum
 
     for built in run_curriculum(Home.resolve().prepare(), read_curriculum(file), device, allow_inexact, again):
         show(built)

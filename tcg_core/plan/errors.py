@@ -9,3 +9,11 @@ class PlanError(TcgError):
 
 class ResumeRefused(TcgError):
     """A checkpoint that the new run cannot go on from; the message names what differs."""
+
+
+class ChampionRefused(TcgError):
+    """A champion whose run cannot be gone on from; the message says what is missing or differs, and the remedy."""
+
+
+class CurriculumStopped(TcgError):
+    """A phase whose plan or run did not pass its checks; the message names phase and check."""

@@ -1,89 +1,14 @@
-"""Curriculum: phases executed in order, each going on from the one before it; what is done is skipped, what was begun goes on.
+"""The phases of a curriculum, trained here one after the other."""
 
-Which plan a phase is executing is written down when it is made, under a key of its whole recipe (the run before it
-included). So a curriculum that was stopped finds its plans again even if days were added since, and a changed phase
-changes exactly itself and what follows.
-"""
-
-import json
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from tcg_core.atomic import sha256_json, write_json
 from tcg_core.built import Built
-from tcg_core.errors import ConfigError
 from tcg_core.home import Home
-from tcg_core.plan.build import build_plan
-from tcg_core.recipe import Recipe, Selection
-from tcg_core.settings import from_dict, to_dict
-from tcg_core.train.errors import CurriculumStopped
+from tcg_core.plan.curriculum import Curriculum, planned_phases, require_phase
 from tcg_core.train.run import train
 
 LOG = logging.getLogger("tcg")
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One phase: its name, its days, and what it sets otherwise than ``base`` (keys of a recipe, nested as there)."""
-
-    phase_id: str
-    selection: Selection
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Curriculum:
-    """Phases in order over a common recipe; ``base`` has no selection, phase_id or resume.run, each phase has its own.
-
-    Raises :class:`ConfigError` naming the phase and the key.
-    """
-
-    phases: tuple[Phase, ...]
-    base: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not self.phases:
-            raise ConfigError("curriculum: no phases")
-        names = [phase.phase_id for phase in self.phases]
-        for number, name in enumerate(names):
-            if not name or name in names[:number]:
-                raise ConfigError(f"phases[{number}].phase_id is {name!r}, expected a name no earlier phase has")
-        for where, values in (("base", self.base), *((f"phases[{i}].settings", p.settings) for i, p in enumerate(self.phases))):
-            if not isinstance(values, dict):
-                raise ConfigError(f"{where}: expected a table of keys, found {type(values).__name__}")
-            for key in ("selection", "phase_id"):
-                if key in values:
-                    raise ConfigError(f"{where}.{key}: each phase says its own, beside settings")
-            if "run" in values.get("resume", {}) and where != "phases[0].settings":
-                raise ConfigError(f"{where}.resume.run: a phase goes on from the one before it")
-        for number in range(len(self.phases)):
-            self.recipe(number, "" if number == 0 else "0" * 16)
-
-    def recipe(self, number: int, previous: str) -> Recipe:
-        """The recipe of a phase that goes on from run ``previous`` (none if empty, unless the first phase names one)."""
-        phase = self.phases[number]
-        values = merged(self.base, phase.settings)
-        values |= {"selection": to_dict(phase.selection), "phase_id": phase.phase_id}
-        if previous:
-            values["resume"] = values.get("resume", {}) | {"run": previous}
-        elif "run" not in values.get("resume", {}):
-            # What base says of resuming is meant for the later phases.
-            values["resume"] = phase.settings.get("resume", {})
-        try:
-            return from_dict(Recipe, values)
-        except (ConfigError, ValueError) as error:
-            raise ConfigError(f"phases[{number}] ({phase.phase_id}): {error}") from None
-
-
-def read_curriculum(path: Path) -> Curriculum:
-    """Reads a JSON curriculum; raises :class:`ConfigError` naming file, phase and key."""
-    try:
-        return from_dict(Curriculum, json.loads(path.read_text()))
-    except (OSError, ValueError, ConfigError) as error:
-        raise ConfigError(f"curriculum {path}: {error}") from None
 
 
 def run_curriculum(
@@ -91,42 +16,11 @@ def run_curriculum(
 ) -> Iterator[Built]:
     """Executes the phases in order, yielding each finished run. again: make the plans anew instead of those begun before.
 
-    Raises :class:`CurriculumStopped` naming the phase whose plan or run does not pass its checks, and what planning and
-    training raise; started again it goes on where it stood.
+    Raises :class:`~tcg_core.plan.errors.CurriculumStopped` naming the phase whose plan or run does not pass its checks, and what
+    planning and training raise; started again it goes on where it stood.
     """
-    previous = ""
-    for number, phase in enumerate(curriculum.phases):
-        title = f"curriculum phase {number + 1} of {len(curriculum.phases)}, {phase.phase_id}"
-        run = _plan_of(home, curriculum.recipe(number, previous), title, again)
-        LOG.info("%s: run %s%s", title, run, f", goes on from {previous}" if previous else "")
-        built = train(home, run, device, allow_inexact=allow_inexact)
-        _require(built, title)
+    for phase in planned_phases(home, curriculum, again=again):
+        LOG.info("%s: run %s", phase.title, phase.plan.id)
+        built = train(home, phase.plan.id, device, allow_inexact=allow_inexact)
+        require_phase(built, phase.title)
         yield built
-        previous = run
-
-
-def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """``base`` with ``over`` laid over it, tables key by key."""
-    found = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(found.get(key), dict)
-        found[key] = merged(found[key], value) if both else value
-    return found
-
-
-def _plan_of(home: Home, recipe: Recipe, title: str, again: bool) -> str:
-    note = home.curricula / f"{sha256_json(to_dict(recipe))[:16]}.json"
-    if note.is_file() and not again:
-        begun = str(json.loads(note.read_text())["run"])
-        if (home.plans / begun).is_dir():
-            return begun
-    built = build_plan(home, recipe)
-    _require(built, title)
-    write_json(note, {"phase_id": recipe.phase_id, "run": built.id, "resume": to_dict(recipe.resume)})
-    return built.id
-
-
-def _require(built: Built, title: str) -> None:
-    failed = [check for check in built.checks if check.blocks]
-    if failed:
-        raise CurriculumStopped(f"{title}: {built.kind} {built.id}: check {failed[0].name} failed: {failed[0].message}")

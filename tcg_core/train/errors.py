@@ -18,10 +18,6 @@ class RecoverRefused(TcgError):
     """The checkpoint on disk is of another run than the one asked for; the message names what differs."""
 
 
-class CurriculumStopped(TcgError):
-    """A phase whose plan or run did not pass its checks: the phases after it are not begun."""
-
-
 class Unfinished(TcgError):
     """A run that ended before its end, as it was told to; started again it goes on. The message is one line for a person.
 

@@ -15,6 +15,8 @@ from tcg_assets.resources import Workspace
 from tcg_core.errors import ConfigError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly, save_nightly
+from tcg_core.plan.errors import ChampionRefused
+from tcg_core.tonight import Tonight
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,8 @@ def test_it_skips_while_a_run_has_not_ended(instance: dg.DagsterInstance, home: 
 
 def test_without_a_validated_day_it_says_so(instance: dg.DagsterInstance, home: Home) -> None:
     skipped = _night(instance)
-    assert (skipped.skip_message or "").startswith("nothing to train on: selection: there is no validated day")
+    assert (skipped.skip_message or "").startswith("nothing to train on (fresh: ")
+    assert "selection: there is no validated day" in (skipped.skip_message or "")
 
 
 def test_after_nights_that_were_missed_one_run_is_asked_for(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
@@ -123,24 +126,34 @@ def test_the_run_gets_the_configured_recipe_games_and_budget(instance: dg.Dagste
     [request] = _night(instance, 4).run_requests or []
     ops = {name: values["config"] for name, values in request.run_config["ops"].items()}
     assert ops["work_plan"]["recipe"]["selection"]["last_n_days"] == 14
+    assert ops["work_plan"]["because"].startswith(
+        "fresh: fresh weights over the last 14 validated days: the champion is the built-in"
+    )
     assert (ops["work_plan"]["night_budget_hours"], ops["work_plan"]["over_budget"]) == (2.0, "refuse")
     assert (ops["tournament"]["games"], ops["tournament"]["opponents"]) == (10, ["first"])
     assert int(request.tags["dagster/max_runtime"]) > 2 * 3600
 
 
-def test_one_night_of_the_week_trains_on_all_days(home: Home) -> None:
-    sunday, monday = date(2026, 8, 2), date(2026, 8, 3)
-    full, usual = (Nightly(full_weekday="sun").recipe_of(night).selection for night in (sunday, monday))
-    assert (full.all_days, full.last_n_days) == (True, 0)
-    assert (usual.all_days, usual.last_n_days) == (False, 14)
-    assert Nightly(full_weekday="never").recipe_of(sunday).selection == usual
-
-
-@pytest.mark.parametrize("night", [date(2026, 8, 2), date(2026, 8, 3)])
-def test_the_launchpad_takes_the_configuration_of_a_night(home: Home, night: date) -> None:
+@pytest.mark.parametrize("chosen", [None, Tonight("full", Nightly().recipe, "a reason")])
+def test_the_launchpad_takes_the_configuration_of_a_night(home: Home, chosen: Tonight | None) -> None:
     from dagster._core.execution.api import create_execution_plan
 
-    assert create_execution_plan(defs.resolve_job_def("nightly"), night_config(Nightly(), night)).step_keys_to_execute
+    assert create_execution_plan(defs.resolve_job_def("nightly"), night_config(Nightly(), chosen)).step_keys_to_execute
+
+
+def test_a_champion_that_cannot_be_gone_on_from_is_a_run_that_fails_in_the_open(
+    instance: dg.DagsterInstance, home: Home, digest: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> Tonight:
+        raise ChampionRefused("its plan is gone")
+
+    monkeypatch.setattr("tcg_assets.automation.tonight", refuse)
+    [request] = _night(instance, 3).run_requests or []
+    assert request.run_config["ops"]["work_plan"]["config"] == {"preset": "nightly"}
+    assert request.run_key and request.run_key.startswith("refused:")
+    assert DIGEST_TAG not in request.tags, "it must not count as this night's training"
+    [next_night] = _night(instance, 4).run_requests or []
+    assert next_night.run_key != request.run_key
 
 
 def test_a_broken_configuration_fails_its_tick_and_names_the_key(instance: dg.DagsterInstance, home: Home) -> None:

@@ -10,12 +10,14 @@ from typer.testing import CliRunner
 
 from tcg_core.checks import Check
 from tcg_core.cli import app
-from tcg_core.errors import ConfigError
+from tcg_core.errors import ConfigError, UnknownId
 from tcg_core.home import Home
+from tcg_core.plan import build
+from tcg_core.plan.curriculum import DEFAULT, Curriculum, merged, planned_phases, read_curriculum
+from tcg_core.plan.errors import CurriculumStopped, ResumeRefused
 from tcg_core.settings import from_dict, to_dict
-from tcg_core.train import checks, curriculum, pointers
-from tcg_core.train.curriculum import Curriculum, merged, read_curriculum, run_curriculum
-from tcg_core.train.errors import CurriculumStopped
+from tcg_core.train import checks, pointers
+from tcg_core.train.curriculum import run_curriculum
 from tests.train.toy import DAYS, RECIPE
 
 BASE = {k: v for k, v in to_dict(RECIPE).items() if k not in ("selection", "phase_id", "resume")} | {"epochs": 1}
@@ -43,7 +45,7 @@ def test_phases_go_on_in_order_and_what_is_done_is_skipped(toy: Home, monkeypatc
     assert not first.reused
     assert len(list(toy.plans.iterdir())) == 1, "the second phase is not planned before the first has passed"
     # Other days now would be another plan; what was begun is found by its note, not planned again.
-    monkeypatch.setattr(curriculum, "build_plan", refusing := Refusing(curriculum.build_plan, {"broad"}))
+    monkeypatch.setattr(build, "build_plan", refusing := Refusing(build.build_plan, {"broad"}))
     again, second = run_curriculum(toy, phases, "cpu")
     assert (again.id, again.reused, second.reused) == (first.id, True, False)
     found = state(toy, second.id)
@@ -63,9 +65,9 @@ class Refusing:
     def __init__(self, stage: Any, names: set[str]) -> None:
         self.stage, self.names = stage, names
 
-    def __call__(self, home: Home, recipe: Any) -> Any:
+    def __call__(self, home: Home, recipe: Any, cards_id: Any) -> Any:
         assert recipe.phase_id not in self.names, f"planned {recipe.phase_id}"
-        return self.stage(home, recipe)
+        return self.stage(home, recipe, cards_id)
 
 
 def test_a_phase_that_does_not_pass_stops_it(toy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +75,20 @@ def test_a_phase_that_does_not_pass_stops_it(toy: Home, monkeypatch: pytest.Monk
     with pytest.raises(CurriculumStopped, match=r"phase 1 of 2, broad: checkpoint .*: check learned failed: no better"):
         list(run_curriculum(toy, made(BROAD, NARROW), "cpu"))
     assert len(list(toy.plans.iterdir())) == 1
+
+
+def test_the_next_phase_is_not_planned_before_the_one_before_is_trained(toy: Home) -> None:
+    phases = planned_phases(toy, made(BROAD, NARROW))
+    assert not next(phases).last
+    with pytest.raises((UnknownId, ResumeRefused)):
+        next(phases)
+
+
+def test_the_default_asks_for_nothing_a_home_may_lack() -> None:
+    assert [phase.phase_id for phase in DEFAULT.phases] == ["broad", "recent"]
+    assert from_dict(Curriculum, to_dict(DEFAULT)) == DEFAULT
+    assert not any(phase.selection.top_elo or phase.selection.days for phase in DEFAULT.phases)
+    assert DEFAULT.recipe(1, "a" * 16).resume.run == "a" * 16
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,79 @@
+"""The run behind the reigning champion: from its submission back to the very checkpoint that plays."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tcg_core.catalog import registry
+from tcg_core.catalog.promotions import BOOTSTRAP, champion
+from tcg_core.errors import TcgError
+from tcg_core.home import Home
+from tcg_core.plan.errors import ChampionRefused
+from tcg_core.plan.parent import find_parent
+from tcg_core.provenance import Manifest, read_manifest
+from tcg_core.recipe import Recipe
+
+SUBMISSION, ARTIFACT, CHECKPOINT = "submission", "torch_artifact", "checkpoint"
+REMEDY = "restore it from a backup, or train once from fresh weights: `tcg nightly set mode full`"
+UNFIT = "set the recipe back, or train once from fresh weights: `tcg nightly set mode full`"
+
+
+@dataclass(frozen=True)
+class Reigning:
+    """The champion and the run it came from. run: empty if there is none, and then ``why`` says so; checkpoint: the run's pointer
+    to the step that was converted, ``best``, ``latest`` or ``epoch_NNNN``."""
+
+    submission: str
+    run: str = ""
+    checkpoint: str = ""
+    why: str = ""
+
+
+def reigning(home: Home) -> Reigning:
+    """Who reigns and from which run; a baseline has none.
+
+    Raises :class:`ChampionRefused` naming what of the champion's chain is not on disk or not as recorded.
+    """
+    submission = champion(home)
+    if submission == BOOTSTRAP:
+        return Reigning(submission, why=f"the champion is the built-in {BOOTSTRAP}, which no run made")
+    try:
+        artifact = _input(read_manifest(registry.find(home, SUBMISSION, submission)), ARTIFACT)
+        if artifact is None:
+            return Reigning(submission, why=f"champion {submission} was packed from no {ARTIFACT}, so no run made it")
+        converted = read_manifest(registry.find(home, ARTIFACT, artifact))
+        run = _input(converted, CHECKPOINT)
+        if run is None:
+            return Reigning(submission, why=f"champion {submission}: {ARTIFACT} {artifact} was made from no {CHECKPOINT}")
+        pointer = _pointer(registry.find(home, CHECKPOINT, run), str(converted.config["step_content"]))
+    except TcgError as error:
+        raise ChampionRefused(f"champion {submission} cannot be gone on from: {error}; {REMEDY}") from None
+    if not pointer:
+        raise ChampionRefused(
+            f"champion {submission} cannot be gone on from: no pointer of run {run} names step {converted.config['step']}, "
+            f"which it was converted from; {REMEDY}"
+        )
+    return Reigning(submission, run, pointer)
+
+
+def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
+    """Raises :class:`ChampionRefused`, with what to do, if ``recipe`` cannot go on from the champion's run."""
+    try:
+        find_parent(home, recipe)
+    except TcgError as error:
+        raise ChampionRefused(f"champion {of.submission} cannot be gone on from: {error}; {UNFIT}") from None
+
+
+def _input(manifest: Manifest, kind: str) -> str | None:
+    return next((item.id for item in manifest.inputs if item.kind == kind), None)
+
+
+def _pointer(run: Path, content: str) -> str:
+    """Name of the pointer of ``run`` to the step with this content, ``best`` before others; empty if none has it."""
+    names = ["best", "latest", *sorted(file.stem for file in run.glob("epoch_*.json"))]
+    for file in (run / f"{name}.json" for name in names):
+        values: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}
+        if values.get("sha256") == content:
+            return file.stem
+    return ""
