@@ -150,7 +150,7 @@ class Recipe:
     checkpoint_every_epochs: int = 1
     resume: Resume = field(default_factory=Resume)
     phase_id: str = ""
-    zero_wouldko: bool = False
+    zero_wouldko: bool = field(default=False, metadata=told("With model.would_ko: set its inputs to zero, the ablation"))
 
     @property
     def reads_would_ko(self) -> bool:

@@ -77,7 +77,7 @@ def build(
     day: Annotated[str, typer.Argument(help="The day, YYYY-MM-DD.")],
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     would_ko: Annotated[
-        bool, typer.Option("--would-ko", help="Also look every attack ahead by the engine; for analysis.")
+        bool, typer.Option("--would-ko", help="Also look every attack ahead by the engine: for analysis and model.would_ko.")
     ] = False,
 ) -> None:
     """Takes the day's archive from the inbox, builds its Parquet, checks it and promotes it."""
