@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tcg_core.catalog import registry
+from tcg_core.encode.schema import SCHEMA
 from tcg_core.errors import IntegrityError
 from tcg_core.home import Home
 from tcg_core.plan.errors import ResumeRefused
@@ -76,6 +77,7 @@ def refuse_unfit(recipe: Recipe, state: dict[str, Any], source: str) -> None:
         raise ResumeRefused(f"{source} was written in the middle of epoch {state['epoch']}: resume from the end of an epoch")
     old, new = state["run_config"], to_dict(recipe)
     pairs: list[tuple[str, Any, Any]] = [
+        ("encoder schema", state["schema_digest"], SCHEMA.digest),
         ("split.split_seed", state["split_seed"], recipe.split.split_seed),
         ("model", {"would_ko": False} | old["model"], new["model"]),
         ("zero_wouldko", old.get("zero_wouldko", False), recipe.zero_wouldko),

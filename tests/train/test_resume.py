@@ -217,6 +217,11 @@ def test_a_checkpoint_inside_an_epoch_is_refused(parent: Parent) -> None:
         refuse_unfit(parent.child(), state, "run/latest")
 
 
+def test_a_checkpoint_of_another_encoder_is_refused_before_anything_is_planned(parent: Parent) -> None:
+    with pytest.raises(ResumeRefused, match=r"run/latest cannot be resumed: encoder schema is \w+, it has other"):
+        refuse_unfit(parent.child(), parent.state() | {"schema_digest": "other"}, "run/latest")
+
+
 @pytest.mark.parametrize("key", [*RESUMED, "accum_steps", "scheduler_contract"])
 def test_the_trainer_compares_the_whole_contract(parent: Parent, key: str) -> None:
     state = parent.state()
