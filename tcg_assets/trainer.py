@@ -52,6 +52,8 @@ def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], l
 
             built = train(home, options.plan, **named, stop=stop)
     except Unfinished as ended:
+        # A parent that was cancelled does not read what it is told any more.
+        LOG.info("%s", ended)
         say(said_unfinished(str(ended), ended.reason, ended.progress))
         return 0 if listening else 3
     except (TcgError, ModelError, EncodeError) as error:

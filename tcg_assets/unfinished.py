@@ -47,7 +47,7 @@ def noted(context: dg.AssetExecutionContext, home: Home, run: str) -> Iterator[N
         if night:
             _refused(home, run, refused)
         raise dg.Failure(description=str(refused), metadata={"error": refused.error}, allow_retries=False) from None
-    except dg.DagsterError as error:
+    except Exception as error:
         if night:
             unfinished.told(home, run, str(error).splitlines()[0])
         raise

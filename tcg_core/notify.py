@@ -70,7 +70,9 @@ def incident(job: str, step: str, error: str, *, partition: str = "", link: str 
     cause = re.sub(r"[0-9a-f]{6,}|\d+", "#", message.lower())
     title = f"tcg: {subject} failed" + (f" in {job}" if step and step != job and not job.startswith("__") else "")
     short = message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
-    return Incident(sha256_json([subject, cause])[:16], subject, title, short, first or first_step(step or job, partition), link)
+    return Incident(
+        sha256_json([subject, cause])[:16], subject, title, short, first or first_step(step or job, partition, message), link
+    )
 
 
 def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> Sent:

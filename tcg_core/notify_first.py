@@ -15,9 +15,16 @@ FIRST = {
     "tournament": "start `nightly` again: games that were played are not played twice",
     "champion": "read the verdict; a decision against a champion that reigns no more is made again by `nightly`",
 }
+#: By how the message of a step begins, where that says more than the step; as `tcg_core.train.errors.UNFINISHED`.
+BY_MESSAGE = {
+    ("mlx_checkpoint", "unfinished:"): "nothing: the next night goes on from `latest`; sooner, start the same run again",
+}
 FALLBACK = "open the run's log; after a crash of the machine run `tcg unstick`, then start the job again"
 
 
-def first_step(step: str, partition: str) -> str:
+def first_step(step: str, partition: str, message: str = "") -> str:
     """One sentence a person can act on."""
+    for (failed, beginning), first in BY_MESSAGE.items():
+        if step == failed and message.startswith(beginning):
+            return first
     return FIRST.get(step, FALLBACK).format(partition=partition or "DATE")

@@ -33,6 +33,7 @@ def status() -> None:
     from tcg_core.day_states import absences
     from tcg_core.lineage_days import warnings
     from tcg_core.notify import open_incidents
+    from tcg_core.unfinished import lines_of
 
     home = Home.resolve().prepare()
     print(f"data home {home.root}")
@@ -41,6 +42,8 @@ def status() -> None:
         table(title, list(found[0]) if found else [], [list(row.values()) for row in found])
     for absence in absences(home):
         print(f"{absence.day}: {absence.state}: {absence.line}")
+    for line in lines_of(home):
+        print(f"nightly: {line}")
     for line in warnings(home):
         print(f"WARN: {line}")
     for held in open_incidents(home):

@@ -14,6 +14,7 @@ from tcg_core.notify_channels import LogChannel
 from tcg_core.notify_first import FIRST, first_step
 from tcg_core.notify_redact import redact
 from tcg_core.notify_webhook import Webhook
+from tcg_core.train.errors import Unfinished
 
 CANARY = "canary-5f3a9c71e8"
 
@@ -141,6 +142,15 @@ def test_a_state_that_cannot_be_read_is_named(home):
     (home.root / "notify" / "incidents.json").write_text("{")
     with pytest.raises(IntegrityError, match=r"incidents\.json"):
         notify(home, failed())
+
+
+def test_a_night_that_ran_out_of_time_asks_for_nothing():
+    place = {"epoch": 1, "microbatch": 2, "microbatches": 9, "update": 2, "updates": 27}
+    line = str(Unfinished("its budget of 8 h is used up", place))
+    assert incident("nightly", "mlx_checkpoint", line).first.startswith("nothing: the next night goes on")
+    later = line.replace("update 2", "update 9")
+    assert incident("nightly", "mlx_checkpoint", later).key == incident("nightly", "mlx_checkpoint", line).key, "told once"
+    assert incident("nightly", "mlx_checkpoint", "it died").first.startswith("start `nightly` again")
 
 
 def test_every_step_of_the_graph_has_a_first_thing_to_do():
