@@ -68,14 +68,14 @@ class Compiled:
         return dict(sorted(mlx().utils.tree_flatten(self._net.parameters())))
 
     def _count(self, batch: Mapping[str, Any]) -> None:
-        self.made += 1
-        if self.made > self._most:
+        if self.made == self._most:
             steps, slots = batch["active"].shape
             rows = [list(group["inputs"]["legal"].shape[1:]) for group in batch["groups"]]
             raise TrainError(
-                f"compilation {self.made} for {steps} steps, {slots} slots and groups of [rows, answers] {rows}, "
+                f"compilation {self.made + 1} for {steps} steps, {slots} slots and groups of [rows, answers] {rows}, "
                 f"planned were at most {self._most}"
             )
+        self.made += 1
 
     def _trace_gradients(
         self, parameters: Leaves, batch: Mapping[str, Any], carried: "mx.array", rows: "mx.array", heads: Leaves

@@ -78,10 +78,9 @@ def _merge(needs: Array, counts: Array, narrow_tokens: float, fixed_tokens: int,
 
     def added(row: int) -> Array:
         """What merging ``row`` with each other one adds."""
-        common = _cost(np.maximum(shapes[row], shapes), narrow_tokens, fixed_tokens)
-        found = common * (weight[row] + weight) - own[row] - own
-        found[owner != np.arange(len(owner))] = np.inf
-        found[row] = np.inf
+        common: Array = _cost(np.maximum(shapes[row], shapes), narrow_tokens, fixed_tokens)
+        found: Array = common * (weight[row] + weight) - own[row] - own
+        found[(owner != np.arange(len(owner))) | (np.arange(len(owner)) == row)] = np.inf
         return found
 
     table = np.stack([added(row) for row in range(len(needs))])
