@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -67,29 +67,32 @@ def materialized(
     ran: Ran,
     *,
     checks: Sequence[Check] | None = None,
-    table: str | None = None,
-    extra: dict[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> dg.MaterializeResult[Any]:
     """The result of asset ``key``.
 
-    checks: those of the asset, if the stage feeds several; table: file name of its Parquet table below the path, for
-    the column schema; extra: further lines of text. A set of checks that is not the declared one is a Failure.
+    checks: those of the asset, if the stage feeds several; extra: further metadata, text or Dagster's values. A set of
+    checks that is not the declared one is a Failure.
     """
     chosen = ran.built.checks if checks is None else tuple(checks)
+    day = context.partition_key if context.has_partition_key else ""
     for check in chosen:
         log = context.log.info if check.passed else context.log.error if check.blocks else context.log.warning
         log(f"{key}: {check.name} {'passed' if check.passed else 'FAILED'}: {check.message}")
-    metadata = describe(ran.built, ran.seconds, partitioned=context.has_partition_key, table=table)
+    metadata = describe(key, ran.built, ran.seconds, partitioned=bool(day))
     return dg.MaterializeResult(
         asset_key=key,
-        metadata=metadata | {name: dg.MetadataValue.text(text) for name, text in (extra or {}).items()},
+        metadata=metadata | dict(extra or {}),
         data_version=dg.DataVersion(data_version(ran.built)),
-        check_results=check_results(key, chosen),
+        check_results=check_results(key, chosen, day),
     )
 
 
-def check_results(key: str, checks: Sequence[Check]) -> list[dg.AssetCheckResult]:
-    """Results in Dagster's words; raises a Failure when names or severities are not those declared for ``key``."""
+def check_results(key: str, checks: Sequence[Check], day: str = "") -> list[dg.AssetCheckResult]:
+    """Results in Dagster's words, which name the ``day``: a check of Dagster has one state, whatever the partition.
+
+    Raises a Failure when names or severities are not those declared for ``key``.
+    """
     declared = severity_of(key)
     found = {check.name: check.severity for check in checks}
     if len(found) != len(checks) or found != declared:
@@ -103,11 +106,22 @@ def check_results(key: str, checks: Sequence[Check]) -> list[dg.AssetCheckResult
             check_name=check.name,
             passed=check.passed,
             severity=dg.AssetCheckSeverity[check.severity],
-            description=check.message,
-            metadata={name: fact_value(value) for name, value in plain(check.facts).items()},
+            description=check_text(check, day),
+            metadata=check_metadata(check, day),
         )
         for check in checks
     ]
+
+
+def check_text(check: Check, day: str) -> str:
+    """The message of a check, after the day it is about."""
+    return f"{day}: {check.message}" if day else check.message
+
+
+def check_metadata(check: Check, day: str) -> dict[str, Any]:
+    """The facts of a check and the day it is about."""
+    found = {name: fact_value(value) for name, value in plain(check.facts).items()}
+    return found | ({"day": dg.MetadataValue.text(day)} if day else {})
 
 
 class _Relay(logging.Handler):

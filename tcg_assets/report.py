@@ -1,7 +1,5 @@
 """Tells Dagster of an artifact that was made without it: one materialization and its checks, outside any run."""
 
-from pathlib import Path
-
 import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 from dagster._core.definitions.data_version import (
@@ -15,29 +13,15 @@ from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
 from tcg_assets.code import code_version
-from tcg_assets.metadata import describe, fact_value, manifest_of
+from tcg_assets.metadata import describe, manifest_of
+from tcg_assets.observe import submission_origin
+from tcg_assets.outcome import check_metadata, check_text
 from tcg_core.atomic import sha256_bytes
 from tcg_core.built import Built
 from tcg_core.catalog.registry import Registered
 from tcg_core.home import Home
 from tcg_core.provenance import Manifest
 
-#: asset -> its Parquet table below the artifact's directory, None without one.
-TABLES: dict[str, str | None] = {
-    "day_archive": None,
-    "day_catalog": None,
-    "staged_day": "rows.parquet",
-    "parquet_day": "rows.parquet",
-    "field_drift": None,
-    "ratings": "ratings.parquet",
-    "card_features": None,
-    "work_plan": "chunks.parquet",
-    "mlx_checkpoint": None,
-    "torch_artifact": None,
-    "submission": None,
-    "tournament": "games.parquet",
-    "champion": None,
-}
 #: Registry kind of an input, where it is not the asset's name.
 _INPUT_KINDS = {"mlx_checkpoint": "checkpoint"}
 
@@ -57,11 +41,13 @@ def report(
 
     declared = DECLARED[asset]
     checks = tuple(c for c in checks_of(home, row.kind, row.id) if c.name in declared.error or c.name in declared.warn)
-    built = Built(row.kind, row.id, row.path, True, checks, row.facts, _plots(row))
+    built = Built(row.kind, row.id, row.path, True, checks, row.facts)
     manifest = manifest_of(built)
-    metadata = describe(built, 0.0, partitioned=partition is not None, table=TABLES[asset])
+    metadata = describe(asset, built, 0.0, partitioned=partition is not None)
     # It was not timed here, and how it came about is told instead.
     metadata = {name: value for name, value in metadata.items() if name not in ("seconds", "reused")}
+    if asset == "submission":
+        metadata |= submission_origin(home, row.id)
     metadata["reported"] = dg.MetadataValue.text("by `tcg sync`, from the registry and the manifest on disk")
     key = dg.AssetKey(asset)
     tags = _tags(instance, asset, version, manifest, partition)
@@ -77,18 +63,14 @@ def report(
             asset_key=key,
             check_name=check.name,
             passed=check.passed,
-            metadata={name: fact_value(value) for name, value in check.facts.items()},
+            metadata=check_metadata(check, partition or ""),
             target_materialization_data=target,
             severity=dg.AssetCheckSeverity[check.severity],
-            description=check.message,
+            description=check_text(check, partition or ""),
             blocking=check.severity == "ERROR",
         )
         instance.report_runless_asset_event(evaluation)
     return len(checks)
-
-
-def _plots(row: Registered) -> dict[str, Path]:
-    return {path.stem: path for path in sorted(row.path.glob("*.png"))} if row.path.is_dir() else {}
 
 
 def _tags(

@@ -17,6 +17,7 @@ from dagster._core.events import DagsterEventType
 from tcg_assets.checks import DECLARED
 from tcg_assets.instance import open_instance
 from tcg_assets.mirror import mirror_days
+from tcg_assets.observe import tell_lineage
 from tcg_assets.report import report
 from tcg_core.catalog.registry import Registered
 from tcg_core.errors import TcgError
@@ -44,12 +45,14 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Synced:
-    """What Dagster was told: new partitions, materializations and check results; ``absent`` is registered but not on disk."""
+    """What Dagster was told: new partitions, materializations, check results, and observations of what was built from a day or
+    became of a submission; ``absent`` is registered but not on disk."""
 
     partitions: tuple[str, ...]
     materializations: int
     checks: int
     absent: tuple[str, ...]
+    observations: int = 0
 
 
 def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None = None) -> Synced:
@@ -70,7 +73,7 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
             elif known.get(partition) != _version(row):
                 checks += report(instance, home, asset, row, _version(row), partition, all_checks=partition == newest)
                 told += 1
-    return Synced(tuple(added), told, checks, tuple(sorted(set(absent))))
+    return Synced(tuple(added), told, checks, tuple(sorted(set(absent))), tell_lineage(instance, home, days))
 
 
 def _wanted(
@@ -151,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"not on disk: {line}")
     print(
         f"Dagster now knows {len(found.partitions)} more partitions, {found.materializations} materializations, "
-        f"{found.checks} check results"
+        f"{found.checks} check results, {found.observations} observations"
     )
     return 0
 

@@ -12,12 +12,12 @@ import dagster as dg
 
 from tcg_assets.assets.wiring import day_spec, described
 from tcg_assets.checks import specs
+from tcg_assets.observe import day_page, tell_lineage
 from tcg_assets.outcome import materialized, run_stage
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
 from tcg_core.checks import Check
 
-ROWS = "rows.parquet"
 _OF_CATALOG = "catalog_"
 
 
@@ -63,7 +63,8 @@ def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterat
     of_catalog: list[Check] = [check for check in ran.built.checks if check.name.startswith(_OF_CATALOG)]
     of_rows = [check for check in ran.built.checks if not check.name.startswith(_OF_CATALOG)]
     yield materialized(context, "day_catalog", ran, checks=of_catalog)
-    yield materialized(context, "staged_day", ran, checks=of_rows, table=ROWS)
+    place = f"days/{context.partition_key}/{ran.built.path.name}"
+    yield materialized(context, "staged_day", ran, checks=of_rows, extra={"becomes": f"{place}, by promotion"})
 
 
 @dg.asset(
@@ -84,4 +85,6 @@ def parquet_day(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.M
     gap = gap_before(home, context.partition_key)
     told = {"state": "validated" if ran.built.facts.get("rows") else ROWLESS}
     told |= {"gap_before": f"no archive of {named(gap)}"} if gap else {}
-    return materialized(context, "parquet_day", ran, table=ROWS, extra=told)
+    # A day that was published again marks what was built from the one before.
+    tell_lineage(context.instance, home, ())
+    return materialized(context, "parquet_day", ran, extra=told | day_page(home, context.partition_key))

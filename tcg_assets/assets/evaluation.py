@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tcg_assets.assets.wiring import chain
 from tcg_assets.handover import hand_over
+from tcg_assets.observe import tell_lineage
 from tcg_assets.outcome import materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
 from tcg_assets.typed import plain
@@ -54,7 +55,7 @@ def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, work
     for name in ("submission_id", "champion"):
         options.pop(name)
     ran = run_stage(context, lambda: play(home, packed.id, **options))
-    return materialized(context, "tournament", ran, table="games.parquet", extra={"submission": f"{packed.id} ({packed.rule})"})
+    return materialized(context, "tournament", ran, extra={"submission": f"{packed.id} ({packed.rule})"})
 
 
 @dg.asset(**chain("champion", "evaluation", ("sqlite",), "promotions", ("tournament",)))
@@ -66,4 +67,5 @@ def champion(context: dg.AssetExecutionContext, config: ChampionConfig, workspac
     with refusals():
         played = hand_over(context, home, "tournament", "tournament", config.tournament_id)
     ran = run_stage(context, lambda: crown(home, played.id))
+    tell_lineage(context.instance, home)
     return materialized(context, "champion", ran, extra={"tournament": f"{played.id} ({played.rule})"})

@@ -16,7 +16,7 @@ def ratings(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.Mater
     from tcg_core.catalog.ratings_stage import rate_agents
 
     ran = run_stage(context, lambda: rate_agents(workspace.home()))
-    return materialized(context, "ratings", ran, table="ratings.parquet")
+    return materialized(context, "ratings", ran)
 
 
 @dg.asset(

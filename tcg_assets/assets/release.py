@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tcg_assets.assets.wiring import chain
 from tcg_assets.handover import hand_over
+from tcg_assets.observe import submission_origin
 from tcg_assets.outcome import materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
 
@@ -47,4 +48,7 @@ def submission(context: dg.AssetExecutionContext, config: SubmissionConfig, work
     with refusals():
         artifact = hand_over(context, home, "torch_artifact", "torch_artifact", config.artifact_id)
     ran = run_stage(context, lambda: pack(home, artifact.id, deck=config.deck))
-    return materialized(context, "submission", ran, extra={"torch_artifact": f"{artifact.id} ({artifact.rule})"})
+    with refusals():
+        made_from = submission_origin(home, ran.built.id)
+    told = {"torch_artifact": f"{artifact.id} ({artifact.rule})"}
+    return materialized(context, "submission", ran, extra=told | made_from)

@@ -14,13 +14,29 @@ from tcg_core.built import Built
 from tcg_core.catalog import registry
 from tcg_core.checks import Check
 from tcg_core.home import Home
-from tcg_core.provenance import Manifest, hash_files, read_manifest, write_manifest
+from tcg_core.provenance import Input, Manifest, hash_files, read_manifest, write_manifest
 
 #: Smallest PNG: one transparent pixel.
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360000002000001e221bc330000000049454e44ae426082"
 )
+
+
+#: Kind -> kind that it is made from.
+_MADE_FROM = {
+    "work_plan": "parquet_day",
+    "checkpoint": "work_plan",
+    "torch_artifact": "checkpoint",
+    "submission": "torch_artifact",
+    "tournament": "submission",
+}
+
+
+def _inputs(home: Home, kind: str) -> tuple[Input, ...]:
+    """The latest of what it is made from; of days all."""
+    rows = registry.rows_of(home, _MADE_FROM[kind]) if kind in _MADE_FROM else []
+    return tuple(Input(row.kind, row.id, row.content) for row in (rows if kind == "work_plan" else rows[:1]))
 
 
 def fake_built(home: Home, kind: str, id: str, root: Path, checks: tuple[Check, ...], **facts: Any) -> Built:
@@ -36,7 +52,7 @@ def fake_built(home: Home, kind: str, id: str, root: Path, checks: tuple[Check, 
             for name in ("rows.parquet", "chunks.parquet", "games.parquet", "ratings.parquet"):
                 parquet.write_table(table, temporary / name)
             (temporary / "plot.png").write_bytes(PNG)
-            write_manifest(temporary, Manifest(kind, id, (), {}, "code", {}, hash_files(temporary), facts))
+            write_manifest(temporary, Manifest(kind, id, _inputs(home, kind), {}, "code", {}, hash_files(temporary), facts))
     registry.register(home, read_manifest(directory), directory)
     registry.record_checks(home, kind, id, checks)
     return Built(kind, id, directory, reused, checks, facts, {"curve": directory / "plot.png"})

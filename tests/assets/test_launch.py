@@ -50,7 +50,7 @@ def test_a_failed_day_says_which_step_and_why(instance: dg.DagsterInstance, home
 def test_a_failed_check_is_named_in_the_failure(instance: dg.DagsterInstance, home: Home, stages: Stages) -> None:
     stages.failing = "row_coverage"
     [failure] = run_day(instance, home, DAY).failures
-    assert failure == "build_day: check row_coverage of staged_day failed: row_coverage was looked at"
+    assert failure == f"build_day: check row_coverage of staged_day failed: {DAY}: row_coverage was looked at"
 
 
 def test_a_name_that_is_no_day_is_refused_before_anything(instance: dg.DagsterInstance, home: Home, stages: Stages) -> None:
