@@ -171,7 +171,7 @@ def test_a_night_that_ran_out_of_time_is_finished_by_the_next_ones_to_the_same_b
 
 
 def test_a_cancelled_night_saves_frees_its_slot_and_goes_on(real: Home) -> None:
-    """The daemon cancels a run by SIGINT to its process, and Dagster's client passes it on to the trainer."""
+    """A cancelled run is marked, its process gets SIGINT, and Dagster's client passes that on to the trainer."""
     save_nightly(real, Nightly(recipe=RECIPE, night_budget_hours=0.0, device="cpu", full_weekday="never"))
     code = (
         "from tcg_assets.instance import open_instance\n"
@@ -185,6 +185,8 @@ def test_a_cancelled_night_saves_frees_its_slot_and_goes_on(real: Home) -> None:
     while not list(real.runs.glob("*/events*")) and process.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
     [directory] = real.checkpoints.iterdir()
+    with open_instance(real) as instance:
+        instance.report_run_canceling(instance.get_runs(dg.RunsFilter(job_name="nightly"))[0])
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert "(asked to by SIGINT); started again it goes on" in said, said[-2000:]
