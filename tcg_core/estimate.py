@@ -18,10 +18,13 @@ from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Microbatch, Plan
 from tcg_core.provenance import read_manifest
 from tcg_core.train import optimizer, pointers
+from tcg_core.train.compiled import Compiled, serves
 from tcg_core.train.data import open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
 from tcg_core.train.shapes import cpu_cost, gpu_cost
+from tcg_core.train.static_batch import pad
+from tcg_core.train.static_plan import choose_shapes
 from tcg_core.train.step import Stepper, flat
 
 #: Rows of the step that is measured, about; and what validating a row costs of training it (`bench/train.py`).
@@ -46,7 +49,8 @@ def estimate(home: Home, plan_id: str, device: str = "auto") -> Estimate:
     """Estimates a run of ``plan_id`` on this machine; writes nothing.
 
     The rate is that of the last passed run with the same network and microbatches on the same chip, else of one step over
-    about ``MEASURED_ROWS`` rows made now. Raises what reading plan, cards and days raises.
+    about ``MEASURED_ROWS`` rows made now (of a whole microbatch where a GPU compiles). Raises what reading plan, cards and days
+    raises.
     """
     plan = load_plan(home, plan_id)
     cards = load_cards(home, plan.cards_id)
@@ -83,16 +87,23 @@ def _measure(home: Home, plan: Plan, cards: CardTables, architecture: Architectu
     net, routes = build(architecture, plan.recipe.seed), optimizer.routing(architecture)
     net.set_tables(cards)
     stepper = Stepper(net, optimizer.initial_state(flat(net.parameters()), routes), routes, plan.recipe)
-    batch = _short(plan, plan.microbatch(0, plan.count(0) // 2), MEASURED_ROWS)
-    source = open_source(plan, open_days(home, plan.days), _CACHE_BYTES)
+    readers = open_days(home, plan.days)
+    batch, shape = plan.microbatch(0, plan.count(0) // 2), None
+    if serves(device):
+        shape = choose_shapes(plan, readers, fixed).shape("train", 0, batch.index)
+        stepper.compiled = Compiled(net, asdict(plan.recipe.aux), 1)
+    else:
+        batch = _short(plan, batch, MEASURED_ROWS)
+    source = open_source(plan, readers, _CACHE_BYTES)
     memories = {int(lane): np.zeros(architecture.memory_shape, np.float32) for lane in batch.lane}
     seconds = []
     for step in (1, 2):  # the first one allocates and, on a GPU, compiles
         began = time.perf_counter()
-        prepared = prepare(plan, batch, source, cards, cost)
+        prepared = pad(prepare(plan, batch, source, cards, shape), shape) if shape else prepare(plan, batch, source, cards, cost)
         stepper.apply([prepared], Normalizer(batch.n_rows, batch.n_valid), dict(memories), plan.recipe.optimizer.lr, step)
         seconds.append(time.perf_counter() - began)
-    return batch.n_rows / seconds[-1], f"of one step of {batch.n_rows} rows measured now; a full microbatch is faster"
+    words = "" if shape else "; a full microbatch is faster"
+    return batch.n_rows / seconds[-1], f"of one step of {batch.n_rows} rows measured now{words}"
 
 
 def _short(plan: Plan, batch: Microbatch, rows: int) -> Microbatch:

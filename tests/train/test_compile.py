@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tcg_core import estimate
 from tcg_core.dataset.card_features import load_cards
 from tcg_core.encode.collate import BatchShape
 from tcg_core.model.bootstrap import mlx
@@ -267,6 +268,22 @@ def test_only_a_gpu_compiles_unless_told_not_to(monkeypatch: pytest.MonkeyPatch)
     assert not serves("cpu")
     monkeypatch.setenv("MLX_DISABLE_COMPILE", "1")
     assert not serves("gpu")
+
+
+def test_an_estimate_measures_a_whole_microbatch_compiled(eager: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    original = Compiled.gradients
+
+    def watched(self: Compiled, padded: Padded, *arguments: Any) -> Any:
+        made.append(padded.n_rows)
+        return original(self, padded, *arguments)
+
+    monkeypatch.setattr(Compiled, "gradients", watched)
+    monkeypatch.setattr(estimate, "serves", lambda device: True)
+    found = estimate.estimate(eager.home, eager.plan.id, "cpu")
+    rows = eager.plan.microbatch(0, eager.plan.count(0) // 2).n_rows
+    assert made == [rows, rows]
+    assert found.rate_from == f"of one step of {rows} rows measured now"
 
 
 def test_a_session_that_compiles_says_so_and_is_recovered_only_by_one(

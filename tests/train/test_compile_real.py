@@ -9,7 +9,10 @@ import pytest
 
 from tcg_core.model.bootstrap import mlx
 from tcg_core.train import static_plan
+from tcg_core.train.compiled import Compiled
+from tcg_core.train.errors import TrainError
 from tcg_core.train.session import Session, open_session
+from tcg_core.train.step import flat
 from tcg_core.train.validate import validate
 from tests.train.compiling import accumulate, farthest
 from tests.train.toy import toy_home, toy_session
@@ -58,9 +61,7 @@ def test_compiled_equals_uncompiled_and_is_traced_once_a_shape(eager: Session, m
         assert farthest(found, loose) < 1e-6
         assert max(abs(parts[name] - wanted[name]) for name in wanted) / rows < 1e-6
         assert farthest(ours, theirs) < 1e-6
-        print(
-            f"microbatch {index}: gradients {farthest(found, expected):.1e} from uncompiled, {farthest(found, loose):.1e} from eager"
-        )
+        print(f"microbatch {index}: {farthest(found, expected):.1e} off uncompiled, {farthest(found, loose):.1e} off eager")
     assert run.stepper.compiled.made == len(shapes) <= len(run.static.sides["train"].merged.shapes)
     assert plain.stepper.compiled.made == batches
     expected_scores = validate(eager.stepper.net, eager.plan, eager.prepare_validation, eager.ranks, lambda n: None)
@@ -70,3 +71,11 @@ def test_compiled_equals_uncompiled_and_is_traced_once_a_shape(eager: Session, m
     assert scores.counters.sums["ce"] == pytest.approx(expected_scores.counters.sums["ce"], rel=1e-6)
     assert np.array_equal(scores.counters.kinds, expected_scores.counters.kinds)
     assert run.stepper.compiled.made <= run.static.compilations
+    run.stepper.compiled = Compiled(run.stepper.net, run.aux_weights, 0)
+    mx.enable_compile()
+    with pytest.raises(TrainError, match=r"compilation 1 for .* planned were at most 0"):
+        accumulate(run, batches, ours)
+    mx.disable_compile()
+    # No tracer is left in the network: its weights can be read, and are what they were.
+    own, before = (flat(session.stepper.net.parameters()) for session in (run, eager))
+    assert farthest({name: np.array(value) for name, value in own.items()}, before) == 0
