@@ -4,6 +4,7 @@
 import sqlite3
 from functools import cache
 
+from tcg_core.catalog.cap_order import declare
 from tcg_core.catalog.schema import MIGRATIONS
 
 _DAY, _SEAT = "the archive's date, YYYY-MM-DD", "side 0 or 1 of the replay"
@@ -131,6 +132,7 @@ PARQUET: dict[str, dict[str, str]] = {
 def catalog_columns(table: str) -> tuple[tuple[str, str, str], ...]:
     """(name, type, meaning) of each column of a catalog table; raises :class:`KeyError` for one without meanings."""
     with sqlite3.connect(":memory:") as connection:
+        declare(connection)
         for migration in MIGRATIONS:
             for statement in migration.statements:
                 connection.execute(statement)

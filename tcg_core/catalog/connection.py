@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tcg_core.catalog.cap_order import declare
 from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.filesystem import network_type
 from tcg_core.catalog.schema import MIGRATIONS, Migration
@@ -36,6 +37,7 @@ def open_catalog(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> sq
         connection.execute("PRAGMA synchronous = FULL")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             connection.execute("PRAGMA journal_mode = WAL")
+        declare(connection)
         _migrate(connection, path, migrations)
     except sqlite3.DatabaseError as error:
         connection.close()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tcg_core.catalog.cap_order import forget_day, order_day
 from tcg_core.catalog.connection import catalog, now
 from tcg_core.catalog.datasets import datasets_of, supersede_all
 from tcg_core.catalog.errors import EpisodeConflict
@@ -184,6 +185,7 @@ def record_episodes(
         " ON e.episode_id = s.episode_id AND e.day = ?",
         (day, day),
     )
+    order_day(connection, day)
     connection.execute("UPDATE days SET cataloged_at = ? WHERE day = ?", (now(), day))
 
 
@@ -195,4 +197,5 @@ def count_attempt(connection: sqlite3.Connection, day: str) -> int:
 
 def _clear(connection: sqlite3.Connection, day: str) -> None:
     connection.execute("DELETE FROM shared_episodes WHERE day = ?", (day,))
+    forget_day(connection, day)
     connection.execute("DELETE FROM episodes WHERE day = ?", (day,))

@@ -233,5 +233,23 @@ _PROMOTIONS = Migration(
     ),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS)
+_CAP_ORDER = Migration(
+    5,
+    "the order in which caps keep episodes",
+    (
+        # rows_through: sum of rows of this and all earlier episodes of the day in the order of cap_key, the SHA-256 of
+        # seed and id (catalog/cap_order.py). An episode has rows, so that no two share a sum.
+        """CREATE TABLE cap_order (
+            day TEXT NOT NULL REFERENCES days (day) ON DELETE CASCADE,
+            rows_through INTEGER NOT NULL CHECK (rows_through > 0),
+            episode_id INTEGER NOT NULL,
+            PRIMARY KEY (day, rows_through)
+        ) STRICT, WITHOUT ROWID""",
+        "INSERT INTO cap_order SELECT day,"
+        " sum(rows) OVER (PARTITION BY day ORDER BY cap_key(episode_id) ROWS UNBOUNDED PRECEDING), episode_id"
+        " FROM episodes WHERE status = 'rows'",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER)
 VERSION = MIGRATIONS[-1].number

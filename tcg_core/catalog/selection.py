@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tcg_core.catalog.caps import Episode, capped
+from tcg_core.catalog.cap_order import Head
+from tcg_core.catalog.caps import Episode
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.files import require_file
+from tcg_core.catalog.kept import Kept
 from tcg_core.catalog.ratings import DayRating, replay_chain, top_agents
 from tcg_core.catalog.seen import seen_by
 from tcg_core.catalog.unseen import Candidate, take_unseen
@@ -75,25 +77,26 @@ def select_days(
         _need(days, f"generations {', '.join(generations)}")
     if selection.last_n_days:
         days = days[-selection.last_n_days :]
-    kept: dict[str, list[Episode]] = {}
-    mixed = [day.day for day in days if generations and not set(day.generation.split("+")) <= set(generations)]
-    for name in mixed:
-        kept[name] = _episodes(connection, name, generations)
+    kept = Kept(connection, generations, seed)
+    for day in days:
+        if generations and not set(day.generation.split("+")) <= set(generations):
+            kept.put(day.day, kept.episodes(day.day))
     if selection.top_elo:
         chain = dict(replay_chain(connection))
-        days = [_of_the_best(connection, day, kept, generations, selection.top_elo, chain) for day in days]
-        _need([day for day in days if kept[day.day]], f"top_elo {selection.top_elo}")
-    days = _without_repeats(connection, days, kept, generations)
+        days = [_of_the_best(connection, day, kept, selection.top_elo, chain) for day in days]
+        _need_rows(days, kept, f"top_elo {selection.top_elo}")
+    days = _without_repeats(connection, days, kept)
     if selection.max_rows_per_day:
         for day in days:
-            kept[day.day] = capped(_kept(connection, day, kept, generations), selection.max_rows_per_day, seed)
-        _need([day for day in days if kept[day.day]], f"max_rows_per_day {selection.max_rows_per_day}")
+            kept.cap(day.day, selection.max_rows_per_day)
+        _need_rows(days, kept, f"max_rows_per_day {selection.max_rows_per_day}")
     if selection.unseen_by:
-        days = _unseen(connection, selection, days, kept, generations, seed)
+        days = _unseen(connection, selection, days, kept, seed)
     elif selection.max_rows:
-        _share(connection, days, kept, generations, selection.max_rows, seed)
-        _need([day for day in days if kept[day.day]], f"max_rows {selection.max_rows}")
-    result = [_narrow(day, kept[day.day]) if day.day in kept else day for day in days]
+        _share(days, kept, selection.max_rows)
+        _need_rows(days, kept, f"max_rows {selection.max_rows}")
+    heads = kept.heads()
+    result = [_narrow(day, heads[day.day]) if day.day in heads else day for day in days]
     result = [day for day in result if day.rows]
     _need(result, "empty days")
     _require_files(connection, result, full)
@@ -112,7 +115,7 @@ def _validated(connection: sqlite3.Connection) -> list[SelectedDay]:
     return [
         SelectedDay(
             r["day"],
-            root / r["path"] / ROWS_FILE,
+            root / f"{r['path']}/{ROWS_FILE}",
             r["sha256"],
             r["rows"],
             r["episodes"],
@@ -140,33 +143,21 @@ def _need(days: Sequence[SelectedDay], what: str) -> None:
         raise SelectionEmpty(f"selection: {what} leaves no rows")
 
 
-def _episodes(connection: sqlite3.Connection, day: str, generations: Sequence[str]) -> list[Episode]:
-    query = "SELECT episode_id, rows, generation FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
-    found = connection.execute(query, (day,))
-    return [Episode(r["episode_id"], r["rows"]) for r in found if not generations or r["generation"] in generations]
-
-
-def _kept(
-    connection: sqlite3.Connection, day: SelectedDay, kept: dict[str, list[Episode]], generations: Sequence[str]
-) -> list[Episode]:
-    return kept[day.day] if day.day in kept else _episodes(connection, day.day, generations)
+def _need_rows(days: Sequence[SelectedDay], kept: Kept, what: str) -> None:
+    if not any(kept.rows([day.day])[day.day] for day in days):
+        _need([], what)
 
 
 def _of_the_best(
-    connection: sqlite3.Connection,
-    day: SelectedDay,
-    kept: dict[str, list[Episode]],
-    generations: Sequence[str],
-    count: int,
-    chain: Mapping[str, str],
+    connection: sqlite3.Connection, day: SelectedDay, kept: Kept, count: int, chain: Mapping[str, str]
 ) -> SelectedDay:
     """Keeps games of two of the best. A day before which nobody had played has no ratings, so nothing of it is kept."""
     top = top_agents(connection, day.day, count, chain)
     if top is None:
         LOG.info("top_elo %d keeps nothing of %s: nobody was rated at its start", count, day.day)
-        kept[day.day] = []
+        kept.put(day.day, [])
         return day
-    kept[day.day] = _of_agents(connection, day.day, _kept(connection, day, kept, generations), top.names)
+    kept.put(day.day, _of_agents(connection, day.day, kept.episodes(day.day), top.names))
     return replace(day, rating=top.rating)
 
 
@@ -176,9 +167,7 @@ def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[Episode]
     return [episode for episode in episodes if episode.episode_id not in outside]
 
 
-def _without_repeats(
-    connection: sqlite3.Connection, days: list[SelectedDay], kept: dict[str, list[Episode]], generations: Sequence[str]
-) -> list[SelectedDay]:
+def _without_repeats(connection: sqlite3.Connection, days: list[SelectedDay], kept: Kept) -> list[SelectedDay]:
     shared: dict[str, set[int]] = {}
     # EXISTS: of a join the planner made a scan of all episodes, 0.6 s for 1,000 days of 5,000.
     query = (
@@ -193,8 +182,8 @@ def _without_repeats(
         again = shared.get(day.day, set()) & seen
         seen |= shared.get(day.day, set())
         if again:
-            kept[day.day] = [e for e in _kept(connection, day, kept, generations) if e.episode_id not in again]
-        result.append(replace(day, repeated=len(again)))
+            kept.put(day.day, [e for e in kept.episodes(day.day) if e.episode_id not in again])
+        result.append(replace(day, repeated=len(again)) if again else day)
     return result
 
 
@@ -202,52 +191,39 @@ def _unseen(
     connection: sqlite3.Connection,
     selection: Selection,
     days: list[SelectedDay],
-    kept: dict[str, list[Episode]],
-    generations: Sequence[str],
+    kept: Kept,
     seed: int,
 ) -> list[SelectedDay]:
     seen = seen_by(home_of(connection), selection.unseen_by)
+    touched = kept.rows([day.day for day in days if day.day in kept])
     candidates = [
-        Candidate(
-            day.day,
-            sum(episode.rows for episode in kept[day.day]) if day.day in kept else day.rows,
-            day.sha256 in seen.files,
-            partial(_kept, connection, day, kept, generations),
-        )
+        Candidate(day.day, touched.get(day.day, day.rows), day.sha256 in seen.files, partial(kept.episodes, day.day))
         for day in days
     ]
     taken = take_unseen(candidates, selection, seed, len(seen.runs))
-    kept.update({name: episodes for name, episodes in taken.kept.items() if episodes is not None})
+    for name, episodes in taken.kept.items():
+        if episodes is not None:
+            kept.put(name, episodes)
     return [replace(day, replayed=day.sha256 in seen.files) for day in days if day.day in taken.kept]
 
 
-def _share(
-    connection: sqlite3.Connection,
-    days: list[SelectedDay],
-    kept: dict[str, list[Episode]],
-    generations: Sequence[str],
-    rows: int,
-    seed: int,
-) -> None:
-    held = {day.day: _kept(connection, day, kept, generations) for day in days}
-    sizes = {name: sum(episode.rows for episode in episodes) for name, episodes in held.items()}
+def _share(days: list[SelectedDay], kept: Kept, rows: int) -> None:
+    sizes = kept.rows([day.day for day in days])
     total = sum(sizes.values())
     if total > rows:
-        for name, episodes in held.items():
-            kept[name] = capped(episodes, rows * sizes[name] // total, seed)
+        for day, size in sizes.items():
+            kept.cap(day, rows * size // total)
 
 
-def _narrow(day: SelectedDay, episodes: list[Episode]) -> SelectedDay:
-    ids = tuple(sorted(episode.episode_id for episode in episodes))
-    if len(ids) == day.episodes:
+def _narrow(day: SelectedDay, head: Head) -> SelectedDay:
+    if len(head.ids) == day.episodes:
         return day
-    return replace(day, kept=ids, episodes=len(ids), rows=sum(episode.rows for episode in episodes))
+    return replace(day, kept=head.ids, episodes=len(head.ids), rows=head.rows)
 
 
 def _require_files(connection: sqlite3.Connection, days: Sequence[SelectedDay], full: bool) -> None:
-    root = home_of(connection).root
+    start = len(f"{home_of(connection).root}/")
     query = "SELECT day, bytes FROM datasets WHERE state = 'validated'"
     sizes = {r["day"]: r["bytes"] for r in connection.execute(query)}
     for day in days:
-        relative = day.path.relative_to(root).as_posix()
-        require_file(connection, day.path, relative, day.sha256, sizes[day.day], f"day {day.day}", full)
+        require_file(connection, day.path, day.path.as_posix()[start:], day.sha256, sizes[day.day], f"day {day.day}", full)
