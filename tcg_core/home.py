@@ -129,6 +129,11 @@ class Home:
         return self.root / "nights"
 
     @property
+    def brought(self) -> Path:
+        """Training runs that came from another data home: ``brought/RUN.json``."""
+        return self.root / "brought"
+
+    @property
     def spill(self) -> Path:
         """Row groups that a training run put out of memory: ``cache/spill/RUN/``; of no use once it has ended."""
         return self.root / "cache" / "spill"

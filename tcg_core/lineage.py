@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tcg_core.atomic import sha256_file
+from tcg_core.brought import recorded_elsewhere
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.kinds import DAY, STAGED
@@ -126,9 +127,23 @@ def _back(
             continue
         where = places.get((item.kind, item.id))
         if where is None:
-            yield Node(depth + 1, item.kind, item.id, "missing", "")
+            yield from _elsewhere(home, item, depth + 1, seen)
         else:
             yield from _back(home, places, changed, where, item, depth + 1, seen)
+
+
+def _elsewhere(home: Home, item: Input, depth: int, seen: set[str]) -> Iterator[Node]:
+    """What is not here: missing, or, of a run that was brought in, recorded by its manifest, down to the archives."""
+    manifest, source = recorded_elsewhere(home).get((item.kind, item.id), (None, ""))
+    if manifest is None or manifest.content != item.sha256:
+        yield Node(depth, item.kind, item.id, "missing", "")
+        return
+    yield Node(depth, item.kind, item.id, "as recorded", f"in {source}", "brought in without it")
+    for below in manifest.inputs:
+        if f"{below.kind}:{below.id}" not in seen:
+            seen.add(f"{below.kind}:{below.id}")
+            here = _archive_node(home, below, depth + 1)
+            yield here if here.state == "intact" else Node(depth + 1, below.kind, below.id, "as recorded", f"in {source}")
 
 
 def _archive_node(home: Home, item: Input, depth: int) -> Node:

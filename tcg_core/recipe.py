@@ -112,7 +112,8 @@ class Resume:
     """A new run that starts from a checkpoint of a finished one, at its epoch + 1, for ``epochs`` more.
 
     run: id of the parent run, empty for a run from fresh weights; checkpoint: the parent's pointer, ``latest``, ``best`` or
-    ``epoch_NNNN``; optimizer_state, scheduler_state: whether moments and the place in the schedule go on or start anew.
+    ``epoch_NNNN``, or one of its directories, ``step_NNNNNNNN``; optimizer_state, scheduler_state: whether moments and the
+    place in the schedule go on or start anew.
     """
 
     run: str = ""
@@ -124,8 +125,8 @@ class Resume:
         given = [f.name for f in fields(self) if getattr(self, f.name) != f.default]
         if given and not self.run:
             raise ConfigError(f"resume.{given[0]} is {getattr(self, given[0])!r} without resume.run: there is nothing to resume")
-        if not re.fullmatch(r"latest|best|epoch_\d{4,}", self.checkpoint):
-            raise ConfigError(f"resume.checkpoint is {self.checkpoint!r}, expected latest, best or epoch_NNNN")
+        if not re.fullmatch(r"latest|best|epoch_\d{4,}|step_\d{8,}", self.checkpoint):
+            raise ConfigError(f"resume.checkpoint is {self.checkpoint!r}, expected latest, best, epoch_NNNN or step_NNNNNNNN")
 
 
 @dataclass(frozen=True)

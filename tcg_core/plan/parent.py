@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from tcg_core.catalog import registry
@@ -10,7 +11,7 @@ from tcg_core.errors import IntegrityError
 from tcg_core.home import Home
 from tcg_core.plan.errors import ResumeRefused
 from tcg_core.provenance import MANIFEST, Input, read_manifest
-from tcg_core.recipe import Recipe
+from tcg_core.recipe import Recipe, Resume
 from tcg_core.settings import to_dict
 
 KIND = "checkpoint"
@@ -54,20 +55,40 @@ def find_parent(home: Home, recipe: Recipe) -> tuple[Parent, Input] | None:
     run = registry.require_passed(home, KIND, wanted.run)
     if not (run / MANIFEST).is_file():
         raise ResumeRefused(f"run {wanted.run} is not finished: finish it first, or reset by starting another run")
-    pointer = run / f"{wanted.checkpoint}.json"
-    if not pointer.is_file():
-        known = sorted(file.stem for file in run.glob("*.json") if file.stem in ("latest", "best") or file.stem[:6] == "epoch_")
-        raise ResumeRefused(f"run {wanted.run} has no checkpoint {wanted.checkpoint}, it has {', '.join(known)}")
-    values = json.loads(pointer.read_text())
-    step = run / str(values["path"])
-    found = read_manifest(step).content
-    if found != values["sha256"]:
-        raise IntegrityError(f"{pointer} points to {step.name} with content {values['sha256'][:12]}, found {found[:12]}")
+    step, found = _step_of(run, wanted)
     state = json.loads((step / "state.json").read_text())
     refuse_unfit(recipe, state, f"{wanted.run}/{wanted.checkpoint}")
     counts = {name: int(state[name]) for name in _COUNTS}
     parent = Parent(wanted.run, wanted.checkpoint, step.name, found, state["phase_id"] or "", **counts)
     return parent, read_manifest(run).as_input()
+
+
+def _step_of(run: Path, wanted: Resume) -> tuple[Path, str]:
+    """The directory that ``wanted.checkpoint`` names, a pointer or itself, and its content hash."""
+    listed = read_manifest(run).files
+    if wanted.checkpoint.startswith("step_"):
+        step = run / wanted.checkpoint
+        if not any(name.startswith(f"{step.name}/") for name in listed):
+            raise ResumeRefused(f"run {wanted.run} has no checkpoint {step.name}, it has {_known(run, listed)}")
+        manifest = read_manifest(step)
+        changed = sorted(name for name, sha in manifest.files.items() if listed.get(f"{step.name}/{name}") != sha)
+        if changed:
+            raise IntegrityError(f"{step / changed[0]} is not the file that run {wanted.run} ended with")
+        return step, manifest.content
+    pointer = run / f"{wanted.checkpoint}.json"
+    if not pointer.is_file():
+        raise ResumeRefused(f"run {wanted.run} has no checkpoint {wanted.checkpoint}, it has {_known(run, listed)}")
+    values = json.loads(pointer.read_text())
+    step = run / str(values["path"])
+    found = read_manifest(step).content
+    if found != values["sha256"]:
+        raise IntegrityError(f"{pointer} points to {step.name} with content {values['sha256'][:12]}, found {found[:12]}")
+    return step, found
+
+
+def _known(run: Path, listed: dict[str, str]) -> str:
+    names = sorted(file.stem for file in run.glob("*.json") if file.stem in ("latest", "best") or file.stem[:6] == "epoch_")
+    return ", ".join([*names, *sorted({name.split("/", 1)[0] for name in listed if name.startswith("step_")})])
 
 
 def refuse_unfit(recipe: Recipe, state: dict[str, Any], source: str) -> None:

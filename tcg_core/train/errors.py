@@ -18,6 +18,10 @@ class RecoverRefused(TcgError):
     """The checkpoint on disk is of another run than the one asked for; the message names what differs."""
 
 
+class BringRefused(TcgError):
+    """A run of another data home that cannot be brought in; the message names what is missing, failed or differs."""
+
+
 class Unfinished(TcgError):
     """A run that ended before its end, as it was told to; started again it goes on. The message is one line for a person.
 
