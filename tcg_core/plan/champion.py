@@ -7,6 +7,7 @@ from typing import Any
 
 from tcg_core.catalog import registry
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
+from tcg_core.catalog.seen import seen_by
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.plan.errors import ChampionRefused
@@ -61,6 +62,7 @@ def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
     """Raises :class:`ChampionRefused`, with what to do, if ``recipe`` cannot go on from the champion's run."""
     try:
         find_parent(home, recipe)
+        seen_by(home, of.run)
     except TcgError as error:
         raise ChampionRefused(f"champion {of.submission} cannot be gone on from: {error}; {UNFIT}") from None
 
