@@ -1,24 +1,26 @@
 # mypy: disable-error-code="untyped-decorator, type-arg"
 """Alerts: a failed run opens an incident for each step that failed, a step that succeeds closes its own."""
 
-import os
 from collections.abc import Iterator
 
 import dagster as dg
 
+from tcg_assets.damage import DAMAGE_TAG
 from tcg_assets.failure import failure_line
 from tcg_assets.resources import Workspace
 from tcg_core.home import Home
 from tcg_core.notify import Incident, incident, notify, resolve_subject
+from tcg_core.notify_links import ui_link
 
-#: Where the UI is reached, for links: set it where a proxy gives it another name.
-UI_VARIABLE, UI = "TCG_UI_URL", "http://127.0.0.1:3000"
 _PARTITION = "dagster/partition"
 
 
 @dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
 def failure_alerts(context: dg.RunFailureSensorContext, workspace: Workspace) -> None:
     """Tells the log and the webhook of a failed run, once per incident, with a link and the first thing to do."""
+    if DAMAGE_TAG in context.dagster_run.tags:
+        # It stands for a damaged day, of which the watch tells.
+        return
     for found in incidents_of(context.instance, context.dagster_run, context.failure_event.message or "the run failed"):
         sent = notify(workspace.home(), found)
         for channel, problem in sent.results.items():
@@ -57,7 +59,7 @@ def recovered(instance: dg.DagsterInstance, home: Home, run: dg.DagsterRun) -> l
 
 def run_link(run_id: str) -> str:
     """Address of a run's page."""
-    return f"{os.environ.get(UI_VARIABLE, UI).rstrip('/')}/runs/{run_id}"
+    return ui_link(f"runs/{run_id}")
 
 
 def _failed_steps(instance: dg.DagsterInstance, run_id: str) -> Iterator[tuple[str, str]]:

@@ -12,9 +12,12 @@ from tcg_assets.assets.training import mlx_checkpoint, work_plan
 from tcg_assets.automation import inbox_sensor, nightly_schedule
 from tcg_assets.jobs import card_tables, ingest_day, nightly
 from tcg_assets.kaggle import fetch, kaggle_sensor
+from tcg_assets.maintenance import audit, backup, retention
 from tcg_assets.messages import WholeLineReader
 from tcg_assets.remedies import exclude_day, restore_day
 from tcg_assets.resources import Workspace
+from tcg_assets.upkeep import audit_schedule, backup_schedule, retention_schedule
+from tcg_assets.watch import home_watch
 
 #: Seconds that a cancelled trainer is given to write its latest checkpoint.
 TRAINER_GRACE = 60.0
@@ -34,9 +37,9 @@ defs = dg.Definitions(
         tournament,
         champion,
     ],
-    jobs=[ingest_day, nightly, card_tables, fetch, exclude_day, restore_day],
-    sensors=[inbox_sensor, kaggle_sensor, failure_alerts, recovery_watch],
-    schedules=[nightly_schedule],
+    jobs=[ingest_day, nightly, card_tables, fetch, exclude_day, restore_day, audit, backup, retention],
+    sensors=[inbox_sensor, kaggle_sensor, failure_alerts, recovery_watch, home_watch],
+    schedules=[nightly_schedule, audit_schedule, retention_schedule, backup_schedule],
     resources={
         "workspace": Workspace(),
         "trainer": dg.PipesSubprocessClient(message_reader=WholeLineReader(), termination_timeout_seconds=TRAINER_GRACE),

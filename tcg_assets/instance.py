@@ -1,4 +1,4 @@
-"""Dagster's instance of a data home: its configuration from the template, its pool limit, and how it is opened.
+"""Dagster's instance of a data home: its configuration from the template, its pool limits, and how it is opened.
 
 `python -m tcg_assets.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
 """
@@ -13,7 +13,7 @@ import dagster as dg
 import yaml  # type: ignore[import-untyped]
 from dagster._core.instance.ref import InstanceRef
 
-from tcg_assets.assets.wiring import CHAIN_POOL
+from tcg_assets.assets.wiring import POOLS
 from tcg_assets.mirror import mirror_days
 from tcg_core.atomic import write_bytes
 from tcg_core.errors import HomeError
@@ -26,7 +26,7 @@ _UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_lo
 
 
 def write_home(home: Home) -> Path:
-    """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limit, mirrors the catalog's days.
+    """Writes `dagster.yaml` with absolute paths below the data home, sets the pool limits, mirrors the catalog's days.
 
     Returns what DAGSTER_HOME must be.
 
@@ -43,7 +43,7 @@ def write_home(home: Home) -> Path:
     except OSError as error:
         raise HomeError(f"{home.dagster} cannot be written: {error.strerror or error}") from None
     with _opened(home, {}) as instance:
-        set_pool_limit(instance)
+        set_pool_limits(instance)
         mirror_days(instance, home)
     return home.dagster
 
@@ -57,9 +57,10 @@ def configuration(home: Home) -> dict[str, Any]:
     return config
 
 
-def set_pool_limit(instance: dg.DagsterInstance) -> None:
-    """One step of the chain at a time; a default limit alone is not applied to a pool seen for the first time."""
-    instance.event_log_storage.set_concurrency_slots(CHAIN_POOL, 1)
+def set_pool_limits(instance: dg.DagsterInstance) -> None:
+    """The limit of each pool, explicitly: a default limit alone is not applied to a pool seen for the first time."""
+    for pool, limit in POOLS.items():
+        instance.event_log_storage.set_concurrency_slots(pool, limit)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import psutil  # type: ignore[import-untyped]
 
 from tcg_core.atomic import sweep
 from tcg_core.home import Home
+from tcg_core.ops.leftovers import temporaries
 
 _ALIVE = [
     dg.DagsterRunStatus.NOT_STARTED,
@@ -24,18 +25,19 @@ _CLOCK_SLACK = 5.0
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that was closed: what it was and what it is now."""
+    """A run that was closed: what it was and what it is now. ``slots``: pools in which it held a place."""
 
     run_id: str
     job: str
     was: str
     now: str
     reason: str
+    slots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Reconciled:
-    """What was put right."""
+    """What was put right, or would be."""
 
     runs: tuple[Ended, ...]
     temporaries: tuple[Path, ...]
@@ -51,20 +53,31 @@ def reconcile(instance: dg.DagsterInstance, home: Home, *, dry_run: bool = False
         reason = _why_dead(instance, record.dagster_run, record.create_timestamp.timestamp())
         if reason:
             ended.append(_end(instance, record.dagster_run, reason, dry_run))
-    swept = () if dry_run or not home.root.is_dir() else tuple(sweep(home.root))
-    return Reconciled(tuple(ended), swept)
+    if not home.root.is_dir():
+        return Reconciled(tuple(ended), ())
+    swept = temporaries(home.root) if dry_run else sweep(home.root)
+    return Reconciled(tuple(ended), tuple(swept))
 
 
 def _end(instance: dg.DagsterInstance, run: dg.DagsterRun, reason: str, dry_run: bool) -> Ended:
     cancelling = run.status is dg.DagsterRunStatus.CANCELING
     now = dg.DagsterRunStatus.CANCELED if cancelling else dg.DagsterRunStatus.FAILURE
+    slots = _pools_held_by(instance, run.run_id)
     if not dry_run:
         if cancelling:
             instance.report_run_canceled(run, message=reason)
         else:
             instance.report_run_failed(run, message=reason)
         instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
-    return Ended(run.run_id, run.job_name, run.status.value, now.value, reason)
+    return Ended(run.run_id, run.job_name, run.status.value, now.value, reason, slots)
+
+
+def _pools_held_by(instance: dg.DagsterInstance, run_id: str) -> tuple[str, ...]:
+    storage = instance.event_log_storage
+    pools = sorted(storage.get_concurrency_keys())
+    return tuple(
+        pool for pool in pools if any(slot.run_id == run_id for slot in storage.get_concurrency_info(pool).claimed_slots)
+    )
 
 
 def _why_dead(instance: dg.DagsterInstance, run: dg.DagsterRun, created: float) -> str:

@@ -23,10 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for run in found.runs:
-        print(f"run {run.run_id[:8]} of {run.job}: {run.was} -> {run.now}, {run.reason}")
+        freed = f", {'would free' if options.dry_run else 'freed'} a place of pool {', '.join(run.slots)}" if run.slots else ""
+        print(f"run {run.run_id[:8]} of {run.job}: {run.was} -> {run.now}, {run.reason}{freed}")
+    would = "would be " if options.dry_run else ""
     for path in found.temporaries:
-        print(f"removed {path}")
-    print(f"{len(found.runs)} runs {'would be ' if options.dry_run else ''}closed, {len(found.temporaries)} temporaries removed")
+        print(f"{would}removed: {path}")
+    print(f"{len(found.runs)} runs {would}closed, {len(found.temporaries)} temporaries {would}removed")
     return 0
 
 

@@ -21,7 +21,19 @@ from tcg_core.notify_channels import Channel, channels
 from tcg_core.notify_first import first_step
 from tcg_core.notify_redact import redact
 
-__all__ = ["Incident", "Open", "Sent", "channels", "incident", "notify", "open_incidents", "resolve", "resolve_subject"]
+__all__ = [
+    "Incident",
+    "Kept",
+    "Open",
+    "Sent",
+    "channels",
+    "incident",
+    "keep_told",
+    "notify",
+    "open_incidents",
+    "resolve",
+    "resolve_subject",
+]
 _LONGEST = 600
 
 
@@ -62,6 +74,16 @@ class Sent:
     results: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What :func:`keep_told` did. problems: channels that could not be told, as CHANNEL: why."""
+
+    opened: tuple[Incident, ...]
+    closed: tuple[Incident, ...]
+    still: tuple[Incident, ...]
+    problems: tuple[str, ...] = ()
+
+
 def incident(job: str, step: str, error: str, *, partition: str = "", link: str = "", first: str = "") -> Incident:
     """An incident from a failure; pure. The same failure of the same step and day has the same key, whatever its run,
     its job, numbers and hashes are. ``job``: names of Dagster's own, with two underscores, are not shown."""
@@ -91,6 +113,24 @@ def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> 
         at = now()
         opened[safe.key] = Open(safe, before.first_at if before else at, at, before.count + 1 if before else 1, untold)
     return Sent(before is None, results)
+
+
+def keep_told(home: Home, scope: str, found: Sequence[Incident], to: Sequence[Channel] | None = None) -> Kept:
+    """Makes the open incidents whose key begins with ``scope`` those in ``found``: new ones are told, those that are no more
+    are closed, the rest is left alone but for channels that could not be told yet."""
+    held = {item.incident.key: item for item in open_incidents(home) if item.incident.key.startswith(scope)}
+    now_open = {item.key: item for item in found}
+    closed = [item.incident for key, item in held.items() if key not in now_open and resolve(home, key)]
+    opened: list[Incident] = []
+    still: list[Incident] = []
+    problems: list[str] = []
+    for key, item in now_open.items():
+        before = held.get(key)
+        (still if before else opened).append(item)
+        if before is None or before.untold:
+            sent = notify(home, item, to)
+            problems += [f"{channel}: {problem}" for channel, problem in sent.results.items() if problem]
+    return Kept(tuple(opened), tuple(closed), tuple(still), tuple(problems))
 
 
 def resolve(home: Home, key: str) -> bool:

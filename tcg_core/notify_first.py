@@ -14,6 +14,9 @@ FIRST = {
     "submission": "open the preflight's message; `tcg submit check ARCHIVE` repeats it outside Dagster",
     "tournament": "start `nightly` again: games that were played are not played twice",
     "champion": "read the verdict; a decision against a champion that reigns no more is made again by `nightly`",
+    "audit_days": "open the run: its table names the day; `tcg day verify` does the same by hand",
+    "back_up": "open the run: is the disk there, and large enough? what is damaged in the home is named",
+    "clean_up": "read the message: retention.json or maintenance.json of the data home; `tcg gc` does the same by hand",
 }
 #: By how the message of a step begins, where that says more than the step; as `tcg_core.train.errors.UNFINISHED`.
 BY_MESSAGE = {

@@ -6,12 +6,12 @@ state, never by Dagster's partition list.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 import dagster as dg
 
-from tcg_assets.assets.wiring import day_spec, described
+from tcg_assets.assets.wiring import DAY_POOL, day_spec, described
 from tcg_assets.checks import specs
+from tcg_assets.deadlines import WHEN, deadline
 from tcg_assets.observe import day_page, tell_lineage
 from tcg_assets.outcome import materialized, run_stage
 from tcg_assets.partitions import days
@@ -36,6 +36,7 @@ def day_archive(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.M
 
 @dg.multi_asset(
     name="build_day",
+    pool=DAY_POOL,
     partitions_def=days,
     specs=[
         day_spec(
@@ -72,7 +73,7 @@ def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterat
     deps=["day_catalog", "staged_day"],
     check_specs=specs("parquet_day"),
     # Kaggle publishes every night: a day and a half without a promoted day is a fault somewhere.
-    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=36), warn_window=timedelta(hours=30)),
+    freshness_policy=deadline(WHEN.day_hours),
     **described("parquet_day", "days", ("parquet",), "days"),
 )
 def parquet_day(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:

@@ -9,8 +9,12 @@ from tcg_assets.checks import specs
 from tcg_assets.code import code_version
 
 OWNERS = ("team:tcg",)
-#: One pool for the whole chain from plan to tournament; its limit of 1 is set at set-up (tcg_assets.instance).
+#: One pool for the whole chain from plan to tournament; its limit is set at set-up (tcg_assets.instance).
 CHAIN_POOL = "trainer"
+#: Days that are built at once, each by worker processes of its own: by the queue, the UI and command lines together.
+DAY_POOL = "day_builds"
+#: Steps at a time of each pool.
+POOLS = {CHAIN_POOL: 1, DAY_POOL: 2}
 
 
 def described(name: str, group: str, kinds: Iterable[str], artifact: str) -> dict[str, Any]:

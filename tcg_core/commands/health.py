@@ -33,6 +33,7 @@ def status() -> None:
     from tcg_core.day_states import absences
     from tcg_core.lineage_days import warnings
     from tcg_core.notify import open_incidents
+    from tcg_core.ops.watch import findings
     from tcg_core.unfinished import lines_of
 
     home = Home.resolve().prepare()
@@ -48,7 +49,12 @@ def status() -> None:
         print(f"WARN: {line}")
     for held in open_incidents(home):
         print(f"WARN: {held.incident.title} ({held.count} times since {held.first_at}); first: {held.incident.first}")
-    print(f"automation: {_switches()}")
+    told = {held.incident.key for held in open_incidents(home)}
+    for late in findings(home, nightly=False):
+        # What the daemon would tell, if it does not run.
+        if late.key not in told:
+            print(f"WARN: {late.title}: {late.what}; first: {late.first}")
+    print(f"automation:\n{_switches()}")
 
 
 def _switches() -> str:
@@ -56,4 +62,4 @@ def _switches() -> str:
     asked = subprocess.run([sys.executable, "-m", "tcg_assets.switch", "show"], capture_output=True, text=True, check=False)
     if asked.returncode:
         return f"not known: {asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else f'exit {asked.returncode}'}"
-    return asked.stdout.strip()
+    return asked.stdout.rstrip()

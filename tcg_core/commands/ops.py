@@ -1,6 +1,7 @@
 """`tcg backup`, `tcg restore`, `tcg gc`, `tcg unstick`, `tcg service`, `tcg alert`: keeping a home for a season."""
 
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,8 @@ def gc(
     table("clean-up", ["action", "what", "id", "size", "why", "path"], rows)
     done = f"{_size(plan.freed)} {'freed' if apply else 'would be freed'}; {len(plan.kept)} artifacts are kept"
     print(done if apply or not plan.items else f"{done}; tcg gc --apply does it")
+    if home.dagster.is_dir():
+        print(_dagster("history", home, *(["--apply"] if apply else [])))
 
 
 def unstick(dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False) -> None:
@@ -147,6 +150,16 @@ def test_alert() -> None:
     failed = {name: result for name, result in sent.results.items() if result}
     if failed:
         raise ChecksFailed(f"{next(iter(failed))}: {next(iter(failed.values()))}")
+
+
+def _dagster(module: str, home: Home, *arguments: str) -> str:
+    """What a module of tcg_assets says, in a process of its own: tcg_core never imports Dagster."""
+    command = [sys.executable, "-m", f"tcg_assets.{module}", *arguments]
+    asked = subprocess.run(command, env=os.environ | {VARIABLE: str(home.root)}, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        told = asked.stderr.strip().splitlines()
+        raise ChecksFailed((told[-1] if told else f"exit {asked.returncode}").removeprefix("error: "))
+    return asked.stdout.rstrip()
 
 
 def _size(bytes: int) -> str:

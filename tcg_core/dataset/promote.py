@@ -72,12 +72,19 @@ def verify_day(home: Home, day: str) -> tuple[Check, ...]:
     check = intact(home.root / rows[0].path, rows[0])
     if not check.passed:
         _set_aside(home, rows[0], check)
-    registry.record_checks(home, DAY, rows[0].dataset_id, [check])
-    path = home.root / archive.archive_path
-    found = sha256_file(path) if path.is_file() else "absent"
-    same = found == archive.archive_sha256
-    told = f"archive {path} has SHA-256 {found[:12]}" + ("" if same else f", expected {archive.archive_sha256[:12]}")
-    return (check, Check("archive_intact", same, told, "WARN"))
+    checks = (check, _archive_intact(home.root / archive.archive_path, archive.archive_sha256))
+    registry.record_checks(home, DAY, rows[0].dataset_id, checks)
+    return checks
+
+
+def _archive_intact(path: Path, expected: str) -> Check:
+    try:
+        found = sha256_file(path) if path.is_file() else "absent"
+    except OSError as error:
+        return Check("archive_intact", False, f"archive {path} cannot be read: {error.strerror or error}", "WARN")
+    same = found == expected
+    told = f"archive {path} has SHA-256 {found[:12]}" + ("" if same else f", expected {expected[:12]}")
+    return Check("archive_intact", same, told, "WARN")
 
 
 def intact(path: Path, row: DatasetRow) -> Check:
@@ -92,7 +99,8 @@ def intact(path: Path, row: DatasetRow) -> Check:
                 problems.append(f"{reader.rows} rows in {len(reader.row_groups)} groups, expected {row.rows} in {row.row_groups}")
             if reader.schema_digest != row.schema_digest or reader.arrow_schema != ARROW_SCHEMA:
                 problems.append(f"schema {reader.schema_digest[:12]}, expected {row.schema_digest[:12]}")
-    except TcgError as error:
+    except (TcgError, OSError) as error:
+        # A disk that cannot read a file any more is damage too.
         problems = [str(error)]
     fine = f"{row.rows} rows, SHA-256 {row.sha256[:12]}, schema {row.schema_digest[:12]}, as recorded"
     return Check("intact", not problems, "; ".join(problems) or fine, facts={"sha256": row.sha256, "rows": row.rows})

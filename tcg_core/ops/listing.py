@@ -59,6 +59,12 @@ def walk(root: Path) -> Iterator[Path]:
                 yield path
 
 
+def size(path: Path) -> int:
+    """Bytes of a file or of all files below a directory."""
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def wanted(name: str) -> bool:
     """False for what must not travel, and for what is made again when it is missing."""
     last = name.rsplit("/", 1)[-1]

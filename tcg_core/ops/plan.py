@@ -17,7 +17,7 @@ from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.lineage_days import inputs_of_all, promotions
 from tcg_core.ops import leftovers, orphans
-from tcg_core.ops.listing import unfinished_runs
+from tcg_core.ops.listing import size, unfinished_runs
 from tcg_core.ops.reach import Artifact, Key, kept, lineage
 from tcg_core.ops.retention import Retention
 from tcg_core.submission.ladder import records
@@ -104,12 +104,6 @@ def make_plan(home: Home, retention: Retention) -> Plan:
         stay = {(kind, row.dataset_id) for row in datasets for kind in (DAY, STAGED) if (DAY, row.dataset_id) not in gone}
         items += _old_archives(rows, archives, lineage(graph, {*why, *stay}))
     return Plan(tuple(items), why)
-
-
-def size(path: Path) -> int:
-    """Bytes of a file or of all files below a directory."""
-    files = path.rglob("*") if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def days_since(at: str) -> float:

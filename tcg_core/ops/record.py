@@ -55,6 +55,11 @@ def stamp() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def time_of(name: str) -> datetime:
+    """When a backup was made, by its name; raises :class:`ValueError` for another name."""
+    return datetime.strptime(name.rsplit("-", 1)[0], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC)
+
+
 def write_record(root: Path, record: Record) -> Path:
     """Writes the record: from now on the backup exists."""
     path = root / RECORDS / f"{record.name}.json"

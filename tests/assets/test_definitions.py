@@ -16,8 +16,8 @@ from tests.assets.conftest import ROOT
 #: asset -> (group, kinds, what it is made from, pools)
 GRAPH: dict[str, tuple[str, set[str], set[str], set[str]]] = {
     "day_archive": ("days", {"python", "zip"}, set(), set()),
-    "day_catalog": ("days", {"sqlite"}, {"day_archive"}, set()),
-    "staged_day": ("days", {"parquet"}, {"day_archive"}, set()),
+    "day_catalog": ("days", {"sqlite"}, {"day_archive"}, {"day_builds"}),
+    "staged_day": ("days", {"parquet"}, {"day_archive"}, {"day_builds"}),
     "parquet_day": ("days", {"parquet"}, {"day_catalog", "staged_day"}, set()),
     "field_drift": ("days", {"python"}, {"parquet_day"}, set()),
     "ratings": ("days", {"sqlite", "parquet"}, {"parquet_day"}, {"trainer"}),
@@ -123,10 +123,14 @@ def test_the_code_version_covers_a_stage_that_exists(asset: str) -> None:
         assert ROOT.joinpath(*module.split(".")).with_suffix(".py").is_file(), module
 
 
-def test_the_newest_day_and_the_last_clean_tournament_have_a_deadline() -> None:
+def test_the_newest_day_the_last_clean_tournament_and_the_champion_have_a_deadline() -> None:
     from datetime import timedelta
 
     graph = defs.resolve_asset_graph()
     policies = {key.to_user_string(): graph.get(key).freshness_policy for key in graph.get_all_asset_keys()}
     windows = {asset: policy.fail_window.to_timedelta() for asset, policy in policies.items() if policy is not None}
-    assert windows == {"parquet_day": timedelta(hours=36), "tournament": timedelta(hours=60)}
+    assert windows == {
+        "parquet_day": timedelta(hours=36),
+        "tournament": timedelta(hours=60),
+        "champion": timedelta(hours=60),
+    }

@@ -3,10 +3,11 @@
 import dagster as dg
 import pytest
 
-from tcg_assets.alerts import UI_VARIABLE, failure_alerts, incidents_of, recovered, run_link
+from tcg_assets.alerts import failure_alerts, incidents_of, recovered, run_link
 from tcg_assets.definitions import defs
 from tcg_assets.resources import Workspace
 from tcg_core.notify import notify, open_incidents
+from tcg_core.notify_links import UI_VARIABLE
 
 DAYS = dg.StaticPartitionsDefinition(["2026-08-03"])
 WORKS = {"build_day": True, "day_archive": True}

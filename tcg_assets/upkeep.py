@@ -1,0 +1,47 @@
+# mypy: disable-error-code="untyped-decorator"
+"""When the jobs of :mod:`tcg_assets.maintenance` start by themselves: at the times of maintenance.json."""
+
+import dagster as dg
+
+from tcg_assets.deadlines import WHEN
+from tcg_assets.maintenance import audit, backup, retention
+from tcg_assets.resources import Workspace
+from tcg_core.ops.maintenance import cron_of, load_maintenance
+
+_ON = dg.DefaultScheduleStatus.RUNNING
+_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+
+
+@dg.schedule(job=audit, cron_schedule=cron_of(WHEN.audit_at), execution_timezone=WHEN.zone, default_status=_ON)
+def audit_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
+    """Reads a share of the validated days again, those first that were read longest ago. A missed night is not made up."""
+    from tcg_core.ops.audit import turn
+
+    home = workspace.home()
+    load_maintenance(home)
+    if not turn(home):
+        return dg.SkipReason("there is no validated day")
+    return _unless_at_work(context, audit)
+
+
+@dg.schedule(job=backup, cron_schedule=cron_of(WHEN.backup_at), execution_timezone=WHEN.zone, default_status=_ON)
+def backup_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
+    """Backs the data home up to `backup_to` of maintenance.json; without one it skips."""
+    if load_maintenance(workspace.home()).destination is None:
+        return dg.SkipReason("no backup is configured: set backup_to in maintenance.json of the data home")
+    return _unless_at_work(context, backup)
+
+
+@dg.schedule(job=retention, cron_schedule=cron_of(WHEN.retention_at), execution_timezone=WHEN.zone, default_status=_ON)
+def retention_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
+    """Tells what may go; removes it only with `retention_apply` in maintenance.json."""
+    load_maintenance(workspace.home())
+    return _unless_at_work(context, retention)
+
+
+def _unless_at_work(context: dg.ScheduleEvaluationContext, job: dg.JobDefinition) -> dg.RunRequest | dg.SkipReason:
+    unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
+    at_work = context.instance.get_runs(dg.RunsFilter(job_name=job.name, statuses=unfinished), limit=1)
+    if at_work:
+        return dg.SkipReason(f"run {at_work[0].run_id[:8]} of {job.name} has not ended")
+    return dg.RunRequest(run_key=f"{job.name}:{context.scheduled_execution_time.isoformat()}")
