@@ -1,12 +1,15 @@
 """`tcg catalog`: what is registered, whether disk and catalog agree, how agents are rated."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tcg_core.commands.show import ChecksFailed, show, table
 from tcg_core.home import Home, parse_day
+
+if TYPE_CHECKING:
+    from tcg_core.catalog.leaderboards import Leaderboard
 
 app = typer.Typer(no_args_is_help=True, help="The SQLite day catalog.")
 ratings_app = typer.Typer(help="Ratings of agents by day: computed from games, or from leaderboard snapshots.")
@@ -65,5 +68,19 @@ def import_ratings(
     """Keeps a leaderboard snapshot as leaderboards/DATE.csv; `tcg catalog ratings` uses it from that day on."""
     from tcg_core.catalog.leaderboards import import_leaderboard
 
-    board = import_leaderboard(Home.resolve().prepare(), file, as_of, replace)
+    _tell(import_leaderboard(Home.resolve().prepare(), file, as_of, replace))
+
+
+@ratings_app.command("fetch")
+def fetch_ratings(
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another snapshot of that date.")] = False,
+) -> None:
+    """Downloads Kaggle's present leaderboard and keeps it as the snapshot of tomorrow (UTC), as it shows today's games."""
+    from tcg_core.fetch.leaderboard import KaggleLeaderboard, fetch_leaderboard
+
+    home = Home.resolve().prepare()
+    _tell(fetch_leaderboard(home, KaggleLeaderboard(), replace))
+
+
+def _tell(board: "Leaderboard") -> None:
     print(f"leaderboard as of {board.as_of}: {len(board.scores)} teams, {board.unscored} without a score ({board.sha256[:12]})")

@@ -11,7 +11,8 @@ SIGNATURE = "signature-canary-5d1f"
 
 
 class Kaggle(ThreadingHTTPServer):
-    """``files``: (dataset, file name or None for all) -> bytes; ``breaks``: how many storage answers break off half-way."""
+    """``files``: (dataset, file name or None for all) -> bytes, a competition's leaderboard as dataset ``leaderboard/NAME``;
+    ``breaks``: how many storage answers break off half-way."""
 
     daemon_threads = True
 
@@ -43,10 +44,13 @@ class _Handler(BaseHTTPRequestHandler):
             # The worst a server can do: echo what it was sent.
             self._answer(self.server.refuse or 401, json.dumps({"code": 401, "message": f"refused {authorization}"}).encode())
             return
-        if self.path != "/v1/datasets.DatasetApiService/DownloadDataset":
+        if self.path == "/v1/competitions.CompetitionApiService/DownloadLeaderboard":
+            dataset, name = f"leaderboard/{body['competitionName']}", None
+        elif self.path == "/v1/datasets.DatasetApiService/DownloadDataset":
+            dataset, name = f"{body['ownerSlug']}/{body['datasetSlug']}", body.get("fileName")
+        else:
             self._answer(404, b'{"code": 404, "message": "no such method"}')
             return
-        dataset, name = f"{body['ownerSlug']}/{body['datasetSlug']}", body.get("fileName")
         if (dataset, name) not in self.server.files:
             self._answer(404, b'{"code": 404, "message": "no such dataset"}')
             return
