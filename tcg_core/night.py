@@ -155,14 +155,18 @@ def _rows(home: Home, recipe: Recipe) -> int:
 
 
 def measured_rate(home: Home, recipe: Recipe) -> float | None:
-    """Training rows a second of the last run that passed with this network and these microbatches; None without one."""
+    """Training rows a second of the last run that passed with this network and these microbatches; None without one.
+
+    Runs that came from another data home tell of another machine and are passed over.
+    """
+    from tcg_core.brought import brought_runs
     from tcg_core.catalog.registry import rows_of
     from tcg_core.provenance import MANIFEST, read_manifest
 
-    wanted = to_dict(recipe)
+    wanted, foreign = to_dict(recipe), {brought.run for brought in brought_runs(home)}
     for row in rows_of(home, "checkpoint"):
         rate = row.facts.get("rows_per_second")
-        if row.state != "passed" or not rate or not (row.path / MANIFEST).is_file():
+        if row.state != "passed" or not rate or row.id in foreign or not (row.path / MANIFEST).is_file():
             continue
         ran = read_manifest(row.path).config.get("recipe", {})
         if all(ran.get(key) == wanted[key] for key in ("model", "work", "aux")):

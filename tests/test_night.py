@@ -3,12 +3,14 @@
 import json
 from dataclasses import asdict, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tcg_core.atomic import publishing
+from tcg_core.brought import record
 from tcg_core.catalog import registry
 from tcg_core.checks import Check
 from tcg_core.cli import app
@@ -74,6 +76,9 @@ def test_only_a_passed_run_of_the_same_network_tells_the_rate(home: Home) -> Non
     assert measured_rate(home, RECIPE) == 100.0
     _ran(home, 400.0, Recipe(selection=Selection(last_n_days=3), epochs=9), "d" * 16)
     assert measured_rate(home, RECIPE) == 400.0, "days and epochs do not change the rate"
+    _ran(home, 900.0, RECIPE, "e" * 16)
+    record(home, "e" * 16, Path("elsewhere"), ())
+    assert measured_rate(home, RECIPE) == 400.0, "a run that was brought in tells of another machine"
 
 
 def test_the_line_says_what_a_cut_of_unseen_days_means(home: Home) -> None:

@@ -2,6 +2,9 @@
 
 import dataclasses
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +17,13 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import datasets_of, mark
 from tcg_core.checks import Check
 from tcg_core.errors import ConfigError, IntegrityError
-from tcg_core.home import Home
+from tcg_core.home import VARIABLE, Home
 from tcg_core.plan.again import plan_again
 from tcg_core.plan.errors import PlanError
 from tcg_core.train.errors import Unfinished
 from tcg_core.train.run import train
 from tcg_core.train.stop import Stop
+from tests.train.test_recover import ROOT
 from tests.train.toy import RECIPE, toy_home, toy_plan
 
 
@@ -182,3 +186,22 @@ def test_a_plan_is_materialized_again_as_it_is_even_when_newer_days_exist(begun:
     _excluded(home, run)
     with pytest.raises(PlanError, match="is excluded now"):
         plan_again(home, run)
+
+
+def test_the_commands_tell_of_it_and_give_it_up(begun: tuple[Home, str]) -> None:
+    home, run = begun
+    environment = os.environ | {VARIABLE: str(home.root)}
+
+    def tcg(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "tcg_core.cli", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+    line = f"unfinished run {run}, begun in the night of 2026-08-03, after 0 epochs and update 1 of"
+    assert f"nightly: {line}" in tcg("status").stdout
+    shown = tcg("nightly", "show")
+    assert line in shown.stderr
+    assert json.loads(shown.stdout)["night_budget_hours"] == 8.0
+    assert tcg("nightly", "give-up", run, "--reason", "not wanted").returncode == 0
+    assert "given up: not wanted" in tcg("nightly", "show").stderr
+    refused = tcg("nightly", "give-up", "nothing")
+    assert (refused.returncode, refused.stderr) == (2, "tcg: no nightly began run nothing, or it has ended\n")

@@ -81,10 +81,13 @@ def show_tonight(
     from tcg_core.night import fit, load_nightly
     from tcg_core.settings import to_dict
     from tcg_core.tonight import tonight
+    from tcg_core.unfinished import lines_of
 
     home = Home.resolve()
     nightly = load_nightly(home)
     night = date.fromisoformat(parse_day(day)) if day else datetime.now(nightly.tzinfo).date()
+    for line in lines_of(home):
+        print(line)
     chosen = tonight(home, nightly, night)
     print(chosen.line)
     try:
