@@ -31,6 +31,7 @@ from tcg_core.plan.build import build_plan
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
+from tcg_core.train import static_shapes
 from tcg_core.train.data import open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
@@ -74,6 +75,10 @@ def table(home: Home) -> None:
             ratios = {side: shapes.padded / shapes.real for side, shapes in found.sides.items()}
             groups = max(len(shape.rows) for shape in found.sides["train"].merged.shapes)
             print(f"{most:8} {found.compilations:12} {groups:14} {ratios['train']:14.2f} {ratios['validation']:11.2f}")
+        kept, static_shapes.CALL_TOKENS = static_shapes.CALL_TOKENS, 1e9
+        one = choose_shapes(plan, readers, FIXED).sides["train"]
+        static_shapes.CALL_TOKENS = kept
+        print(f"at most {static_shapes.MOST_SHAPES} shapes with one group a step: {one.padded / one.real:.2f}")
         for name, cost in (("one call a step, buckets", gpu_cost(FIXED)), ("groups of like size (CPU)", cpu_cost(FIXED))):
             print(f"nothing compiled, {name}: {grouped(home, plan, cost):.2f}")
 
