@@ -16,7 +16,9 @@ from tcg_core.errors import ConfigError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly, save_nightly
 from tcg_core.plan.errors import ChampionRefused
+from tcg_core.recipe import Recipe, Selection
 from tcg_core.tonight import Tonight
+from tests.catalog.helpers import add_day, episode, planned
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,26 @@ def test_without_a_validated_day_it_says_so(instance: dg.DagsterInstance, home: 
     skipped = _night(instance)
     assert (skipped.skip_message or "").startswith("nothing to train on (fresh: ")
     assert "selection: there is no validated day" in (skipped.skip_message or "")
+
+
+def test_with_no_day_that_the_champion_has_not_seen_it_says_so(
+    instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = "a" * 16
+    recipe = Recipe(Selection(all_days=True, unseen_by=run, replay=0.5))
+    monkeypatch.setattr(
+        "tcg_assets.automation.tonight", lambda *arguments: Tonight("finetune", recipe, "finetune: from the champion")
+    )
+    monkeypatch.setattr("tcg_core.dataset.code.require_present_code", lambda connection, days: None)
+    add_day(home, "2026-08-01", [episode(1)])
+    planned(home, run, ("2026-08-01",))
+    words = f"nothing to train on (finetune: from the champion): selection: no validated day is unseen by run {run}: "
+    assert _night(instance, 3).skip_message == words + "it was trained on all 1"
+    add_day(home, "2026-08-02", [episode(2)])
+    [request] = _night(instance, 4).run_requests or []
+    asked = request.run_config["ops"]["work_plan"]["config"]
+    assert asked["recipe"]["selection"]["unseen_by"] == run
+    assert asked["because"] == "finetune: from the champion"
 
 
 def test_after_nights_that_were_missed_one_run_is_asked_for(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from tcg_core.atomic import sha256_bytes
+from tcg_core.atomic import publishing, sha256_bytes, write_json
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import stage, validate
 from tcg_core.catalog.days import record_archive, record_episodes
 from tcg_core.catalog.files import remember
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Seat
 from tcg_core.home import Home
+from tcg_core.provenance import Input, Manifest, hash_files, write_manifest
 
 DECK = sha256_bytes(b"deck")
 
@@ -62,3 +63,13 @@ def add_day(home: Home, day: str, episodes: list[EpisodeRecord], archive: str = 
             validate(connection, day, dataset_id, relative)
             remember(connection, path, f"{relative}/rows.parquet", record.sha256)
     return path
+
+
+def planned(home: Home, run: str, days: tuple[str, ...], parent: str = "") -> None:
+    """A plan over the validated files of ``days``, as far as what a run has seen is read from it."""
+    with catalog(home) as connection:
+        files = {row["day"]: row["sha256"] for row in connection.execute("SELECT * FROM datasets WHERE state = 'validated'")}
+    inputs = (Input("checkpoint", parent, "0" * 64),) if parent else ()
+    with publishing(home.plans / run) as temporary:
+        write_json(temporary / "summary.json", {"days": [{"day": day, "sha256": files[day]} for day in days]})
+        write_manifest(temporary, Manifest("work_plan", run, inputs, {}, "code", {}, hash_files(temporary)))

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tcg_core.atomic import publishing, write_json
 from tcg_core.catalog.caps import Episode, capped
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import SelectionEmpty
@@ -12,9 +11,8 @@ from tcg_core.catalog.seen import seen_by
 from tcg_core.catalog.selection import SelectedDay, select_days
 from tcg_core.errors import ConfigError, IntegrityError, UnknownId
 from tcg_core.home import Home
-from tcg_core.provenance import Input, Manifest, hash_files, write_manifest
 from tcg_core.recipe import SPLIT_SEED, Selection
-from tests.catalog.helpers import add_day, episode
+from tests.catalog.helpers import add_day, episode, planned
 
 SEEN, NEW = ("2026-08-01", "2026-08-02"), ("2026-08-03", "2026-08-04")
 FIRST, SECOND = "a" * 16, "b" * 16
@@ -24,16 +22,6 @@ def chosen(home: Home, **selection: object) -> dict[str, SelectedDay]:
     values = {"all_days": True, "unseen_by": SECOND} | selection
     with catalog(home) as connection:
         return {day.day: day for day in select_days(connection, Selection(**values))}  # type: ignore[arg-type]
-
-
-def planned(home: Home, run: str, days: tuple[str, ...], parent: str = "") -> None:
-    """A plan over the validated files of ``days``, as far as what a run has seen is read from it."""
-    with catalog(home) as connection:
-        files = {row["day"]: row["sha256"] for row in connection.execute("SELECT * FROM datasets WHERE state = 'validated'")}
-    inputs = (Input("checkpoint", parent, "0" * 64),) if parent else ()
-    with publishing(home.plans / run) as temporary:
-        write_json(temporary / "summary.json", {"days": [{"day": day, "sha256": files[day]} for day in days]})
-        write_manifest(temporary, Manifest("work_plan", run, inputs, {}, "code", {}, hash_files(temporary)))
 
 
 @pytest.fixture
