@@ -25,16 +25,14 @@ ASSETS = {
 }
 #: Facts of a checkpoint that its submission repeats.
 _REACHED = ("val_acc", "val_acc_unforced", "baseline_acc_unforced", "val_ce")
-_DAY_COLUMNS = {
-    "plan": "work_plan",
+_DAY_COLUMNS = ("registered", "from the plan to play", "champion", "mark")
+#: Fields of a use in the order of the way, with the word for each.
+_WAY = {
+    "work_plan": "plan",
     "checkpoint": "checkpoint",
-    "artifact": "torch_artifact",
+    "torch_artifact": "artifact",
     "submission": "submission",
     "tournament": "tournament",
-    "champion": "champion",
-    "through": "through",
-    "registered": "at",
-    "mark": "note",
 }
 
 
@@ -65,11 +63,16 @@ def _days(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None
 
 
 def _day_metadata(day: str, uses: Collection[Any]) -> dict[str, Any]:
-    rows = [[getattr(use, field) for field in _DAY_COLUMNS.values()] for use in uses]
+    rows = [(use.at[:16], _way(use), use.champion, use.note) for use in uses]
     return {
-        "built_from_it": table(tuple(_DAY_COLUMNS), rows),
+        "built_from_it": table(_DAY_COLUMNS, rows),
         "submissions_from_it": dg.MetadataValue.int(len({use.submission for use in uses} - {""})),
     }
+
+
+def _way(use: Any) -> str:
+    made = [f"{word} {getattr(use, field)}" for field, word in _WAY.items() if getattr(use, field)]
+    return ", ".join(made) + (f" (the run goes on from {use.through})" if use.through else "")
 
 
 def _tell_day(instance: dg.DagsterInstance, day: str, metadata: dict[str, Any]) -> bool:

@@ -1,5 +1,8 @@
 """Tells Dagster of an artifact that was made without it: one materialization and its checks, outside any run."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
 from dagster._core.definitions.data_version import (
@@ -19,6 +22,7 @@ from tcg_assets.outcome import check_metadata, check_text
 from tcg_core.atomic import sha256_bytes
 from tcg_core.built import Built
 from tcg_core.catalog.registry import Registered
+from tcg_core.checks import Check
 from tcg_core.home import Home
 from tcg_core.provenance import Manifest
 
@@ -34,14 +38,17 @@ def report(
     version: str,
     partition: str | None = None,
     all_checks: bool = True,
+    checks: Sequence[Check] | None = None,
 ) -> int:
     """Reports one artifact as the present materialization of ``asset``; returns how many check results came with it:
-    all, or without ``all_checks`` none unless one failed."""
+    all, or without ``all_checks`` none unless one failed. checks: instead of those that the registry recorded."""
     from tcg_core.catalog.registry import checks_of
 
     declared = DECLARED[asset]
-    checks = tuple(c for c in checks_of(home, row.kind, row.id) if c.name in declared.error or c.name in declared.warn)
-    built = Built(row.kind, row.id, row.path, True, checks, row.facts)
+    held = checks if checks is not None else checks_of(home, row.kind, row.id)
+    checks = tuple(c for c in held if c.name in declared.error or c.name in declared.warn)
+    facts = _archive_facts(home, partition) if asset == "day_archive" and partition else row.facts
+    built = Built(row.kind, row.id, row.path, True, checks, facts)
     manifest = manifest_of(built)
     metadata = describe(asset, built, 0.0, partitioned=partition is not None)
     # It was not timed here, and how it came about is told instead.
@@ -71,6 +78,15 @@ def report(
         )
         instance.report_runless_asset_event(evaluation)
     return len(checks)
+
+
+def _archive_facts(home: Home, day: str) -> dict[str, Any]:
+    """What the catalog holds of a lone file that has no manifest."""
+    from tcg_core.catalog.connection import catalog
+
+    query = "SELECT members, archive_sha256 AS sha256, directory_digest FROM days WHERE day = ?"
+    with catalog(home) as connection:
+        return {name: row[name] for row in connection.execute(query, (day,)) for name in row.keys()}  # noqa: SIM118 (a Row)
 
 
 def _tags(

@@ -8,10 +8,10 @@ only copy of anything.
 import argparse
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import dagster as dg
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.definitions.data_version import CODE_VERSION_TAG, DATA_VERSION_TAG
 from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
@@ -39,8 +39,8 @@ KINDS = {
     "torch_artifact": "torch_artifact",
     "submission": "submission",
     "tournament": "tournament",
-    "champion": "champion",
 }
+_IDS_A_QUERY = 500
 
 
 @dataclass(frozen=True)
@@ -62,18 +62,42 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
     is told, which for a long history is a fifth of the events.
     """
     added = mirror_days(instance, home)
-    artifacts = _artifacts(home)
+    artifacts, codes = _artifacts(home), _codes(home)
     told, checks, absent = 0, 0, []
     for asset, found in _wanted(home, artifacts, days):
-        known = _known(instance, asset)
+        known = _known(instance, asset, days)
         newest = max((partition for partition, _ in found if partition), default=None)
         for partition, row in found:
             if not row.path.exists():
                 absent.append(f"{row.kind} {row.id}: {row.path}")
-            elif known.get(partition) != _version(row):
+            elif not _is_told(known.get(partition), _version(row), codes[row.kind, row.id]):
                 checks += report(instance, home, asset, row, _version(row), partition, all_checks=partition == newest)
                 told += 1
+    if days is None:
+        reported = _report_champion(instance, home)
+        told, checks = told + bool(reported), checks + reported
     return Synced(tuple(added), told, checks, tuple(sorted(set(absent))), tell_lineage(instance, home, days))
+
+
+def _is_told(told: tuple[str, str] | None, version: str, code: str) -> bool:
+    """A day that newer code built again to the same bytes is told too: its code version is what was stale."""
+    return told is not None and told[0] == version and code in ("", told[1])
+
+
+def _report_champion(instance: dg.DagsterInstance, home: Home) -> int:
+    """Tells who reigns, which no manifest says but the record of decisions; returns its check results, 0 if it was known or
+    nothing was decided yet."""
+    from tcg_core.catalog.promotions import champion, history, promotions_root
+
+    decided, reigning = history(home), champion(home)
+    if not decided or _known(instance, "champion", None).get(None, ("", ""))[0] == reigning:
+        return 0
+    from tcg_core.arena.champion import champion_checks
+
+    last = decided[-1]
+    facts = {"champion": reigning, "decisions": len(decided)} | asdict(last)
+    row = Registered("champion", reigning, promotions_root(home), reigning, "passed", last.at, facts)
+    return report(instance, home, "champion", row, reigning, checks=champion_checks(home))
 
 
 def _wanted(
@@ -126,15 +150,33 @@ def _version(row: Registered) -> str:
     return row.id if row.path.is_file() else row.content
 
 
-def _known(instance: dg.DagsterInstance, asset: str) -> dict[str | None, str]:
-    """Data version of the latest materialization of each partition (None: of the asset) in Dagster's history."""
+def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | None) -> dict[str | None, tuple[str, str]]:
+    """Versions of data and code of the latest materialization of each partition (None: of the asset) in Dagster's history."""
     key, storage = dg.AssetKey(asset), instance.event_log_storage
-    if asset in DAY_KINDS:
-        tags = storage.get_latest_tags_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG])
-        return {partition: held.get(DATA_VERSION_TAG, "") for partition, held in tags.items()}
-    event = instance.get_latest_materialization_event(key)
-    held = event.asset_materialization.tags if event and event.asset_materialization else None
-    return {None: (held or {}).get(DATA_VERSION_TAG, "")}
+    if asset not in DAY_KINDS:
+        records = instance.fetch_materializations(key, limit=1).records
+        return {None: _versions_told(records[0])} if records else {}
+    asked = None if days is None else set(days)
+    ids = sorted(storage.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION, asked).values())
+    found: dict[str | None, tuple[str, str]] = {}
+    for start in range(0, len(ids), _IDS_A_QUERY):
+        some = dg.AssetRecordsFilter(key, storage_ids=ids[start : start + _IDS_A_QUERY])
+        for record in instance.fetch_materializations(some, limit=_IDS_A_QUERY).records:
+            found[record.partition_key] = _versions_told(record)
+    return found
+
+
+def _versions_told(record: dg.EventLogRecord) -> tuple[str, str]:
+    held = record.asset_materialization.tags if record.asset_materialization else None
+    return ((held or {}).get(DATA_VERSION_TAG, ""), (held or {}).get(CODE_VERSION_TAG, ""))
+
+
+def _codes(home: Home) -> dict[tuple[str, str], str]:
+    """Code identity of every artifact in the registry; "" for a lone file, which has no manifest to name one."""
+    from tcg_core.catalog.connection import catalog
+
+    with catalog(home) as connection:
+        return {(row["kind"], row["id"]): row["code"] for row in connection.execute("SELECT kind, id, code FROM artifacts")}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

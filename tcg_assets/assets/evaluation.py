@@ -1,13 +1,13 @@
 # mypy: disable-error-code="untyped-decorator, type-arg"
 """How good a submission is, and how sure that is."""
 
-from datetime import timedelta
-
 import dagster as dg
 from pydantic import Field
 
 from tcg_assets.assets.wiring import chain
+from tcg_assets.deadlines import WHEN, deadline
 from tcg_assets.handover import hand_over
+from tcg_assets.metadata import inputs_table
 from tcg_assets.observe import tell_lineage
 from tcg_assets.outcome import materialized, refusals, run_stage
 from tcg_assets.resources import Workspace
@@ -39,7 +39,7 @@ class ChampionConfig(dg.Config):
 
 @dg.asset(
     # A run of it fails unless its games were clean, so its age is that of the last clean tournament.
-    freshness_policy=dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=60), warn_window=timedelta(hours=36)),
+    freshness_policy=deadline(WHEN.evaluation_hours),
     **chain("tournament", "evaluation", ("python",), "tournaments", ("submission",)),
 )
 def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, workspace: Workspace) -> dg.MaterializeResult:
@@ -58,14 +58,20 @@ def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, work
     return materialized(context, "tournament", ran, extra={"submission": f"{packed.id} ({packed.rule})"})
 
 
-@dg.asset(**chain("champion", "evaluation", ("sqlite",), "promotions", ("tournament",)))
+@dg.asset(
+    freshness_policy=deadline(WHEN.evaluation_hours),
+    **chain("champion", "evaluation", ("sqlite",), "promotions", ("tournament",)),
+)
 def champion(context: dg.AssetExecutionContext, config: ChampionConfig, workspace: Workspace) -> dg.MaterializeResult:
     """The submission that reigns: it changes only when a tournament says that another is stronger. Its version is its id."""
     from tcg_core.arena.champion import crown
+    from tcg_core.catalog.registry import find
+    from tcg_core.provenance import read_manifest
 
     home = workspace.home()
     with refusals():
         played = hand_over(context, home, "tournament", "tournament", config.tournament_id)
     ran = run_stage(context, lambda: crown(home, played.id))
     tell_lineage(context.instance, home)
-    return materialized(context, "champion", ran, extra={"tournament": f"{played.id} ({played.rule})"})
+    judged_by = inputs_table([read_manifest(find(home, "tournament", played.id)).as_input()])
+    return materialized(context, "champion", ran, extra={"tournament": f"{played.id} ({played.rule})", "inputs": judged_by})

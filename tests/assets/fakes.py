@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tcg_assets.checks import severity_of
+from tcg_assets.code import PRODUCERS, code_version
 from tcg_core.atomic import publishing
 from tcg_core.built import Built
 from tcg_core.catalog import registry
@@ -52,7 +53,9 @@ def fake_built(home: Home, kind: str, id: str, root: Path, checks: tuple[Check, 
             for name in ("rows.parquet", "chunks.parquet", "games.parquet", "ratings.parquet"):
                 parquet.write_table(table, temporary / name)
             (temporary / "plot.png").write_bytes(PNG)
-            write_manifest(temporary, Manifest(kind, id, _inputs(home, kind), {}, "code", {}, hash_files(temporary), facts))
+            asset = "mlx_checkpoint" if kind == "checkpoint" else kind
+            code = code_version(asset) if asset in PRODUCERS else "code"
+            write_manifest(temporary, Manifest(kind, id, _inputs(home, kind), {}, code, {}, hash_files(temporary), facts))
     registry.register(home, read_manifest(directory), directory)
     registry.record_checks(home, kind, id, checks)
     return Built(kind, id, directory, reused, checks, facts, {"curve": directory / "plot.png"})
