@@ -4,6 +4,7 @@
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.observe import tell_lineage
 from tcg_assets.outcome import refusals
 from tcg_assets.resources import Workspace
 from tcg_core.catalog.datasets import DatasetRow
@@ -29,7 +30,9 @@ def exclude(context: dg.OpExecutionContext, config: ExcludeConfig, workspace: Wo
     from tcg_core.dataset.states import exclude_day
 
     with refusals():
-        _tell(context, exclude_day(workspace.home(), config.day, config.reason))
+        home = workspace.home()
+        _tell(context, exclude_day(home, config.day, config.reason))
+    tell_lineage(context.instance, home, [config.day])
 
 
 @dg.op
@@ -40,6 +43,7 @@ def restore(context: dg.OpExecutionContext, config: RestoreConfig, workspace: Wo
     with refusals():
         home = workspace.home()
         _tell(context, restore_day(home, config.day, config.dataset or restorable(home, config.day)))
+    tell_lineage(context.instance, home, [config.day])
 
 
 def _tell(context: dg.OpExecutionContext, row: DatasetRow) -> None:
