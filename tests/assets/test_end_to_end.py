@@ -11,13 +11,16 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.loader import LoadingContextForTest
 
+from tcg_assets.checks import severity_of
 from tcg_assets.instance import open_instance
 from tcg_assets.jobs import CHAIN_ASSETS
 from tcg_assets.launch import run_chain, run_day
 from tcg_assets.mirror import mirror_days
+from tcg_assets.observe import tell_lineage
 from tcg_assets.sync import sync
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
+from tcg_core.catalog.registry import latest_passed
 from tcg_core.home import VARIABLE, Home
 from tcg_core.model.config import ModelConfig
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
@@ -33,6 +36,35 @@ RECIPE = Recipe(
     schedule=Schedule(warmup_steps=3),
     epochs=6,
 )
+#: What every page shows, and what each shows besides.
+IDENTITY = ("id", "path", "bytes", "seconds", "reused", "content_sha256", "code", "inputs")
+_TABLE = ("dagster/row_count", "dagster/column_schema", "file")
+_DAY_TABLE = ("dagster/partition_row_count", "dagster/column_schema", "plot_shape")
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "day_archive": ("members", "sha256", "directory_digest"),
+    "day_catalog": (*_DAY_TABLE, "catalog", "episodes", "quarantined"),
+    "staged_day": (*_DAY_TABLE, "episodes", "becomes"),
+    "parquet_day": (*_DAY_TABLE, "file", "episodes", "state", "built_from_it", "schema_digest"),
+    "field_drift": ("file", "games", "plot_field"),
+    "ratings": (*_TABLE, "catalog_columns", "catalog", "plot_ratings"),
+    "card_features": ("file", "cards", "attacks"),
+    "work_plan": (*_TABLE, "train_rows", "validation_rows", "plot_microbatches", "card_features"),
+    "mlx_checkpoint": ("file", "train_rows", "val_acc", "plot_curves", "work_plan"),
+    "torch_artifact": ("file", "parity", "reload", "parameters", "checkpoint"),
+    "submission": ("file", "days", "days_count", "episodes", "rows", "checkpoint", "parity", "preflight", "plot_curves"),
+    "tournament": (*_TABLE, "results", "plot_scores", "submission"),
+    "champion": ("dagster/column_schema", "catalog", "champion", "verdict", "reason", "tournament"),
+}
+#: What a run knows and a history that is filled from disk does not.
+NOT_SYNCED = {
+    "staged_day": ("becomes",),
+    "parquet_day": ("state", "built_from_it", "schema_digest"),
+    "card_features": ("cards", "attacks"),
+    "work_plan": ("card_features",),
+    "mlx_checkpoint": ("work_plan",),
+    "torch_artifact": ("checkpoint",),
+    "tournament": ("submission",),
+}
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +165,63 @@ def test_a_new_dagster_home_knows_the_days_of_the_catalog(home: Home, instance: 
         assert mirror_days(fresh, home) == [DAY, BROKEN, CHANGED]
         assert mirror_days(fresh, home) == []
         assert list(fresh.get_dynamic_partitions("days")) == [DAY, BROKEN, CHANGED]
+
+
+def test_every_page_shows_what_a_person_asks_of_it(home: Home, instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as fresh:
+        sync(fresh, home)
+        for asset, needed in {asset: {*IDENTITY, *keys} for asset, keys in REQUIRED.items()}.items():
+            for source, without in ((instance, set()), (fresh, {"seconds", "reused", *NOT_SYNCED.get(asset, ())})):
+                event = source.get_latest_materialization_event(dg.AssetKey(asset))
+                assert event is not None and event.asset_materialization is not None, asset
+                metadata = event.asset_materialization.metadata
+                assert needed - without <= set(metadata), (asset, needed - without - set(metadata))
+                for name in ("dagster/column_schema", "catalog_columns"):
+                    for column in metadata[name].schema.columns if name in metadata else ():
+                        assert column.description, (asset, column.name)
+                for name in ("file", "catalog", "path"):
+                    # What was staged is where promotion moved it.
+                    if name in metadata and asset not in ("day_catalog", "staged_day"):
+                        assert Path(metadata[name].path).exists(), (asset, name)
+
+
+def test_a_submission_s_page_answers_what_it_is_and_what_became_of_it(home: Home, instance: dg.DagsterInstance) -> None:
+    event = instance.get_latest_materialization_event(dg.AssetKey("submission"))
+    assert event is not None and event.asset_materialization is not None
+    made = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert f"| {DAY} |" in made["days"] and made["days_count"] == 1
+    assert made["episodes"] == 24 and made["rows"] > 500
+    assert made["checkpoint"].startswith(f"{made['work_plan']} step_") and "val_acc 0." in made["checkpoint"]
+    assert "base64," in made["plot_curves"] and made["parity"].startswith("passed: ")
+    assert made["preflight"].count("| passed |") == len(severity_of("submission"))
+    [observed] = instance.fetch_observations(dg.AssetKey("submission"), limit=1).records
+    became = {name: value.value for name, value in observed.asset_observation.metadata.items()}
+    assert became["results_of"] == made["id"]
+    assert "| random |" in became["results"] and "| heuristic |" in became["results"] and "95 % from" in became["results"]
+    assert became["champion"].startswith(("no, ", "yes, it reigns"))
+    assert "heuristic" in became["decisions"]
+
+
+def test_a_day_lists_what_was_built_from_it_and_the_mark_of_one_published_again(
+    home: Home, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    def told(asset: str, day: str | None = None) -> str:
+        which = dg.AssetRecordsFilter(dg.AssetKey(asset), asset_partitions=[day]) if day else dg.AssetKey(asset)
+        [record] = instance.fetch_observations(which, limit=1).records
+        return str({name: value.value for name, value in record.asset_observation.metadata.items()})
+
+    ids = {kind: latest_passed(home, kind) for kind in ("work_plan", "torch_artifact", "submission", "tournament")}
+    assert all(id in told("parquet_day", DAY) for id in ids.values())
+    assert "superseded" not in told("submission")
+    assert tell_lineage(instance, home) == 0, "nothing is told twice"
+    shutil.copy(record_day(Home(tmp_path / "other").prepare(), DAY, 4, seed=15), home.inbox)
+    assert run_day(instance, home, DAY).success
+    for asset, kind in (("work_plan", "work_plan"), ("torch_artifact", "torch_artifact"), ("submission", "submission")):
+        assert f"| {ids[kind]} | {DAY} | built from superseded day {DAY} (re-published" in told(asset), asset
+    event = instance.get_latest_materialization_event(dg.AssetKey("parquet_day"))
+    assert event is not None and event.asset_materialization is not None
+    listed = event.asset_materialization.metadata["built_from_it"].value
+    assert ids["submission"] in listed and "built from superseded day" in listed
 
 
 def _stale(instance: dg.DagsterInstance) -> dict[str, list[str]]:
