@@ -16,6 +16,7 @@ from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
 from tcg_assets.unfinished import NIGHT_TAG, going_on
 from tcg_core.atomic import sha256_bytes
+from tcg_core.catalog.errors import RatingsStale
 from tcg_core.errors import TcgError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly
@@ -113,6 +114,11 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     context.log.info(chosen.line)
     try:
         found = news(workspace.home(), chosen.recipe)
+    except RatingsStale as error:
+        # The run itself rates first; by which days is then known, so the next tick may ask once more for what is done.
+        context.log.info(f"the ratings follow within the run: {error}")
+        key = f"unrated:{night.isoformat()}"
+        return dg.RunRequest(run_key=key, tags=_tags(configured, night), run_config=night_config(configured, chosen))
     except TcgError as error:
         return dg.SkipReason(f"nothing to train on ({chosen.line}): {error}")
     done = dg.RunsFilter(job_name=nightly.name, statuses=[dg.DagsterRunStatus.SUCCESS], tags={DIGEST_TAG: found.digest})

@@ -12,6 +12,7 @@ from tcg_assets.automation import night_config, nightly_schedule
 from tcg_assets.definitions import defs
 from tcg_assets.news import DIGEST_TAG, News
 from tcg_assets.resources import Workspace
+from tcg_core.catalog.errors import RatingsStale
 from tcg_core.errors import ConfigError
 from tcg_core.home import Home
 from tcg_core.night import Nightly, load_nightly, save_nightly
@@ -104,6 +105,17 @@ def test_with_no_day_that_the_champion_has_not_seen_it_says_so(
     asked = request.run_config["ops"]["work_plan"]["config"]
     assert asked["recipe"]["selection"]["unseen_by"] == run
     assert asked["because"] == "finetune: from the champion"
+
+
+def test_ratings_that_lag_behind_the_days_do_not_hold_the_night_back(
+    instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stale(*arguments: object) -> News:
+        raise RatingsStale("ratings are of 3 days, 4 are validated")
+
+    monkeypatch.setattr("tcg_assets.automation.news", stale)
+    [request] = _night(instance, 3).run_requests or []
+    assert (request.run_key, DIGEST_TAG in request.tags) == ("unrated:2026-08-03", False)
 
 
 def test_after_nights_that_were_missed_one_run_is_asked_for(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:

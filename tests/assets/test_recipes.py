@@ -2,14 +2,17 @@
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import dagster as dg
 import pytest
 
+from tcg_assets.assets.training import CurriculumConfig, WorkPlanConfig
+from tcg_assets.recipes import Preset
+from tcg_assets.typed import config_class
 from tcg_core.built import Built
 from tcg_core.home import Home
-from tcg_core.night import Nightly, save_nightly
+from tcg_core.night import FineTune, Nightly, save_nightly
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.recipe import Recipe, Selection
 from tests.assets.conftest import Run, failure_of, materialized
@@ -49,6 +52,13 @@ def test_the_rule_of_the_schedule_is_shown_and_stored(run: Run, stages: Stages) 
     recipe = {"selection": {"all_days": True, "unseen_by": "abc", "replay": 0.5}}
     assert told(run("nightly", {"work_plan": {"recipe": recipe, "because": "it is Monday"}}))["rule"] == "it is Monday"
     assert stages.called("build_plan")[0][0].selection == Selection(all_days=True, unseen_by="abc", replay=0.5)
+
+
+def test_the_launchpad_says_what_each_key_means() -> None:
+    nested = {**WorkPlanConfig.model_fields, **config_class(FineTune).model_fields, **CurriculumConfig.model_fields}
+    nested |= {name: config_class(Selection).model_fields[name] for name in ("unseen_by", "replay")}
+    assert [name for name, field in nested.items() if len(field.description or "") < 15] == []
+    assert all(f"{preset}:" in (WorkPlanConfig.model_fields["preset"].description or "") for preset in get_args(Preset))
 
 
 @pytest.mark.parametrize(
