@@ -38,11 +38,13 @@ from tcg_core.recipe import Recipe, Resume
 from tcg_core.settings import from_dict, to_dict
 from tcg_core.submission.pack import NoLookAhead, pack
 from tcg_core.submission.runtime.policy import Policy
+from tcg_core.train import compiled
 from tcg_core.train.checkpoint import Payload, read_step
 from tcg_core.train.pointers import require
 from tcg_core.train.run import train
 from tcg_core.train.session import Session, open_session
 from tests.looked import DAY, LOOKING, PLAIN, SETTINGS, looked_home, recipe
+from tests.train.compiling import accumulate, as_if_compiled, farthest
 
 LEAF = "option_would_ko.weight"
 NAMES = ("plain", "looking", "zeroed")
@@ -115,6 +117,19 @@ def test_both_sides_are_zeroed_and_nothing_else_is(runs: Runs) -> None:
         assert looked > 10, side
     plain = session(runs.home, dataclasses.replace(recipe(PLAIN), epochs=2))
     assert set(plain.prepare_train(0).steps[0].groups[0].inputs) == set(INPUTS)
+
+
+def test_static_shapes_carry_the_looks(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled.mx, "compile", as_if_compiled)
+    eager, static = (session(runs.home, dataclasses.replace(recipe(), epochs=2)) for _ in range(2))
+    static.compile()
+    ours: dict[int, Any] = {}
+    theirs: dict[int, Any] = {}
+    for index in range(eager.plan.count(0)):
+        found, _ = accumulate(static, index, ours)
+        expected, _ = accumulate(eager, index, theirs)
+        assert np.abs(expected[LEAF]).max() > 1e-5
+        assert farthest(found, expected) < 1e-6
 
 
 def test_the_cache_of_the_trainer_counts_the_looks(runs: Runs) -> None:
