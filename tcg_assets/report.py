@@ -55,7 +55,7 @@ def report(
     metadata = {name: value for name, value in metadata.items() if name not in ("seconds", "reused")}
     if asset == "submission":
         metadata |= submission_origin(home, row.id)
-    metadata["reported"] = dg.MetadataValue.text("by `tcg sync`, from the registry and the manifest on disk")
+    metadata["reported"] = dg.MetadataValue.text("outside a step, from the registry and the manifest on disk")
     key = dg.AssetKey(asset)
     tags = _tags(instance, asset, version, manifest, partition)
     instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, partition=partition, tags=tags))
