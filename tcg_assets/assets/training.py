@@ -70,7 +70,8 @@ class CheckpointConfig(dg.Config):
 def work_plan(
     context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace, trainer: dg.PipesSubprocessClient
 ) -> dg.MaterializeResult:
-    """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch."""
+    """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch. Of a
+    curriculum it is the last phase's, and the phases before are trained here first."""
     home = workspace.home()
     if config.plan_id:
         return _go_on(context, home, config)
