@@ -5,31 +5,37 @@ trace them. ``test_compile_real.py`` compiles.
 """
 
 import dataclasses
+import json
 import logging
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from tcg_core import estimate
 from tcg_core.dataset.card_features import load_cards
 from tcg_core.encode.collate import BatchShape
+from tcg_core.home import Home
 from tcg_core.model.bootstrap import mlx
-from tcg_core.train import compiled, session, static_shapes
+from tcg_core.recipe import Selection
+from tcg_core.train import compiled, pointers, session, static_shapes
 from tcg_core.train.compiled import Compiled, on_device, serves
 from tcg_core.train.errors import RecoverRefused, TrainError
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
+from tcg_core.train.run import train
 from tcg_core.train.session import Session, open_session
 from tcg_core.train.static_batch import Padded, pad
 from tcg_core.train.static_shapes import Shape
-from tcg_core.train.step import flat
+from tcg_core.train.step import Stepper, flat
 from tcg_core.train.unroll import gather_memory
 from tcg_core.train.validate import score, validate
 from tests.train.compiling import REWARDED, accumulate, as_if_compiled, farthest, padded_train
 from tests.train.test_unroll import first_lanes
-from tests.train.toy import toy_home, toy_plan, toy_session
+from tests.train.toy import RECIPE, toy_home, toy_plan, toy_session
 
 mx = mlx().core
 
@@ -115,8 +121,9 @@ def garbage(padded: Padded, random: np.random.Generator) -> Padded:
 def test_padding_adds_exactly_nothing(eager: Session) -> None:
     """Rows: whatever is in them, not a bit of loss, gradient or memory changes. Slots: theirs is not read, nor handed on."""
     run, random, batch = static(eager), np.random.default_rng(5), eager.plan.microbatch(0, 0)
-    sizes = BatchShape(30, 4, 6, 5), BatchShape(100, 18, 60, 70)
-    shape = Shape(int(batch.decisions.max()) + 1, len(batch.lane) + 2, (5, batch.n_rows), sizes)
+    most = max(sum(len(group.rows) for group in step.groups) for step in eager.prepare_train(0).steps)
+    sizes = BatchShape(30, 4, 6, 5), BatchShape(90, 18, 50, 60)
+    shape = Shape(int(batch.decisions.max()) + 1, len(batch.lane) + 2, (5, most + 1), sizes)
     padded = pad(prepare(run.plan, batch, run.train, run.cards, shape), shape)
     normalizer = Normalizer(padded.n_rows, padded.n_valid)
     memories = {int(lane): random.standard_normal(run.stepper.net.architecture.memory_shape, np.float32) for lane in padded.lanes}
@@ -284,6 +291,49 @@ def test_an_estimate_measures_a_whole_microbatch_compiled(eager: Session, monkey
     rows = eager.plan.microbatch(0, eager.plan.count(0) // 2).n_rows
     assert made == [rows, rows]
     assert found.rate_from == f"of one step of {rows} rows measured now"
+
+
+def test_a_whole_run_compiled_learns_what_an_eager_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eager: Session
+) -> None:
+    """Training, validation and checkpoints through the loop, stopped in the middle of the epoch and gone on with."""
+    selection, work = Selection(all_days=True, max_rows_per_day=250), dataclasses.replace(RECIPE.work, batch_size=32)
+    recipe = dataclasses.replace(RECIPE, selection=selection, work=work, epochs=1)
+    states = []
+    for name, compiles, killed in (("eager", False, False), ("static", True, False), ("stopped", True, True)):
+        shutil.copytree(eager.home.root, tmp_path / name)
+        home = Home(tmp_path / name)
+        plan = toy_plan(home, recipe)
+        monkeypatch.setattr(session, "serves", lambda device, compiles=compiles: compiles)
+        if killed:
+            with monkeypatch.context() as patch:
+                patch.setattr(Stepper, "apply", dying_after(4, Stepper.apply))
+                with pytest.raises(KeyboardInterrupt):
+                    train(home, plan.id, "cpu", latest_every=3)
+        built = train(home, plan.id, "cpu")
+        step = pointers.require(built.path, pointers.LATEST)
+        states.append((json.loads((step / "state.json").read_text()), load_file(step / "weights.safetensors")))
+    (plain, _), (static_state, weights), (stopped, again) = states
+    assert [state["environment"]["compile"] for state, _ in states] == [False, True, True]
+    assert static_state["progress"]["history"][0]["validation"]["ce"] == pytest.approx(
+        plain["progress"]["history"][0]["validation"]["ce"], abs=1e-4
+    )
+    assert stopped["progress"]["updates"] == static_state["progress"]["updates"]
+    assert farthest(again, weights) == 0
+
+
+def dying_after(calls: int, function: Any) -> Any:
+    """``function``, interrupted at its next call after so many."""
+    made = 0
+
+    def wrapped(*arguments: Any) -> Any:
+        nonlocal made
+        made += 1
+        if made > calls:
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+    return wrapped
 
 
 def test_a_session_that_compiles_says_so_and_is_recovered_only_by_one(
