@@ -255,7 +255,7 @@ def test_processed_other_than_planned_raises(toy: Home, monkeypatch: pytest.Monk
 
 def test_a_short_epoch_is_noticed_by_the_display_too(toy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     session = toy_session(toy)
-    monkeypatch.setattr(loop, "validate", lambda net, plan, make, ranks, advance: advance(1))
+    monkeypatch.setattr(loop, "validate", lambda net, plan, make, ranks, advance, compiled: advance(1))
     writer = Board(toy.runs / "x", 0, 0)
     with pytest.raises(PlannedMismatch, match="validation 1/2"):
         loop.run_epochs(session, writer, lambda event: None, 1000)
