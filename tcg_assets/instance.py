@@ -3,7 +3,9 @@
 `python -m tcg_assets.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
 """
 
+import fcntl
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +44,7 @@ def write_home(home: Home) -> Path:
             write_bytes(target, text)
     except OSError as error:
         raise HomeError(f"{home.dagster} cannot be written: {error.strerror or error}") from None
-    with _opened(home, {}) as instance:
+    with _alone(home.dagster / "setup.lock"), _opened(home, {}) as instance:
         set_pool_limits(instance)
         mirror_days(instance, home)
     return home.dagster
@@ -61,6 +63,18 @@ def set_pool_limits(instance: dg.DagsterInstance) -> None:
     """The limit of each pool, explicitly: a default limit alone is not applied to a pool seen for the first time."""
     for pool, limit in POOLS.items():
         instance.event_log_storage.set_concurrency_slots(pool, limit)
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """One process at a time: two that make the same new storage, as both services do at their first start, would leave one
+    whose migration table nobody can read. The kernel frees a dead holder's lock."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -1,5 +1,9 @@
 """The instance's configuration: what dagster.yaml must say, and that every home gets the same."""
 
+import fcntl
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import dagster as dg
@@ -70,3 +74,21 @@ def test_a_home_that_cannot_hold_it_is_refused_in_one_line(home: Home) -> None:
     home.dagster.write_text("a file where a directory should be")
     with pytest.raises(HomeError, match="cannot be written"):
         write_home(home)
+
+
+def test_two_processes_never_make_the_same_new_storage_at_once(home: Home) -> None:
+    home.dagster.mkdir()
+    code = "from tcg_assets.instance import write_home; from tcg_core.home import Home; write_home(Home.resolve())"
+    with (home.dagster / "setup.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], cwd=TEMPLATE.parent)
+        end = time.monotonic() + 60
+        while not (home.dagster / "dagster.yaml").is_file():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(timeout=3)
+        assert not (home.dagster / "storage").exists()
+    assert child.wait(timeout=60) == 0
+    with open_instance(home) as instance:
+        assert instance.get_runs() == []
