@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import dagster as dg
-from dagster._core.definitions.data_version import CODE_VERSION_TAG, DATA_VERSION_TAG
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
@@ -62,7 +62,7 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
     is told, which for a long history is a fifth of the events.
     """
     added = mirror_days(instance, home)
-    artifacts, codes = _artifacts(home), _codes(home)
+    artifacts = _artifacts(home)
     told, checks, absent = 0, 0, []
     for asset, found in _wanted(home, artifacts, days):
         known = _known(instance, asset, days)
@@ -70,18 +70,13 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
         for partition, row in found:
             if not row.path.exists():
                 absent.append(f"{row.kind} {row.id}: {row.path}")
-            elif not _is_told(known.get(partition), _version(row), codes[row.kind, row.id]):
+            elif known.get(partition) != (_version(row), row.id):
                 checks += report(instance, home, asset, row, _version(row), partition, all_checks=partition == newest)
                 told += 1
     if days is None:
         reported = _report_champion(instance, home)
         told, checks = told + bool(reported), checks + reported
     return Synced(tuple(added), told, checks, tuple(sorted(set(absent))), tell_lineage(instance, home, days))
-
-
-def _is_told(told: tuple[str, str] | None, version: str, code: str) -> bool:
-    """A day that newer code built again to the same bytes is told too: its code version is what was stale."""
-    return told is not None and told[0] == version and code in ("", told[1])
 
 
 def _report_champion(instance: dg.DagsterInstance, home: Home) -> int:
@@ -151,7 +146,11 @@ def _version(row: Registered) -> str:
 
 
 def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | None) -> dict[str | None, tuple[str, str]]:
-    """Versions of data and code of the latest materialization of each partition (None: of the asset) in Dagster's history."""
+    """Data version and id of the latest materialization of each partition (None: of the asset) in Dagster's history.
+
+    The id stands for inputs and code: what newer code, or a newer input, gave the same bytes is another materialization, and
+    until it is told its asset is stale.
+    """
     key, storage = dg.AssetKey(asset), instance.event_log_storage
     if asset not in DAY_KINDS:
         records = instance.fetch_materializations(key, limit=1).records
@@ -167,16 +166,10 @@ def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | Non
 
 
 def _versions_told(record: dg.EventLogRecord) -> tuple[str, str]:
-    held = record.asset_materialization.tags if record.asset_materialization else None
-    return ((held or {}).get(DATA_VERSION_TAG, ""), (held or {}).get(CODE_VERSION_TAG, ""))
-
-
-def _codes(home: Home) -> dict[tuple[str, str], str]:
-    """Code identity of every artifact in the registry; "" for a lone file, which has no manifest to name one."""
-    from tcg_core.catalog.connection import catalog
-
-    with catalog(home) as connection:
-        return {(row["kind"], row["id"]): row["code"] for row in connection.execute("SELECT kind, id, code FROM artifacts")}
+    told = record.asset_materialization
+    if told is None:
+        return "", ""
+    return (told.tags or {}).get(DATA_VERSION_TAG, ""), str(told.metadata["id"].value) if "id" in told.metadata else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

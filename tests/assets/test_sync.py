@@ -8,7 +8,7 @@ import pytest
 from tcg_assets.sync import DAY_KINDS, KINDS, main, sync
 from tcg_core.home import Home
 from tests.assets.conftest import Run
-from tests.assets.fakes import Stages
+from tests.assets.fakes import Stages, checks_for, fake_built
 
 DAY, BAD = "2026-08-01", "2026-08-02"
 
@@ -108,3 +108,22 @@ def test_of_a_long_history_checks_are_told_of_the_newest_day_and_of_bad_ones(run
         passed = [record.event.dagster_event.asset_check_evaluation_data.passed for record in reversed(told)]
         assert passed == [False, True], "the bad day, then the newest"
         assert len(_history(fresh, "staged_day")) == 3
+
+
+def test_the_same_bytes_under_another_id_are_told_since_the_id_stands_for_code_and_inputs(
+    run: Run, stages: Stages, home: Home
+) -> None:
+    assert run("ingest_day", partition_key=DAY).success
+    with dg.DagsterInstance.ephemeral() as fresh:
+        sync(fresh, home)
+        before = _history(fresh, "parquet_day")
+        fake_built(home, "parquet_day", "built-again", home.days / DAY, checks_for("parquet_day"), rows=2)
+        assert sync(fresh, home).materializations == 1
+        again = _history(fresh, "parquet_day")
+        assert len(again) == len(before) + 1
+        assert again[0].asset_materialization.metadata["id"].value == "built-again"
+        assert (
+            again[0].asset_materialization.tags["dagster/data_version"]
+            == before[0].asset_materialization.tags["dagster/data_version"]
+        )
+        assert sync(fresh, home).materializations == 0
