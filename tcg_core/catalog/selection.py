@@ -16,7 +16,7 @@ from tcg_core.catalog.cap_order import Head
 from tcg_core.catalog.caps import Episode
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
-from tcg_core.catalog.files import require_file
+from tcg_core.catalog.files import require_file, verified
 from tcg_core.catalog.kept import Kept
 from tcg_core.catalog.ratings import DayRating, replay_chain, top_agents
 from tcg_core.catalog.seen import seen_by
@@ -225,5 +225,7 @@ def _require_files(connection: sqlite3.Connection, days: Sequence[SelectedDay], 
     start = len(f"{home_of(connection).root}/")
     query = "SELECT day, bytes FROM datasets WHERE state = 'validated'"
     sizes = {r["day"]: r["bytes"] for r in connection.execute(query)}
+    known = verified(connection)
     for day in days:
-        require_file(connection, day.path, day.path.as_posix()[start:], day.sha256, sizes[day.day], f"day {day.day}", full)
+        relative = day.path.as_posix()[start:]
+        require_file(connection, day.path, relative, day.sha256, sizes[day.day], f"day {day.day}", full, known)
