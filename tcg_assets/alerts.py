@@ -15,7 +15,11 @@ from tcg_core.notify_links import ui_link
 _PARTITION = "dagster/partition"
 
 
-@dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+@dg.run_failure_sensor(
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=30,
+    description="Tells the log and the webhook of a failed run, once per incident",
+)
 def failure_alerts(context: dg.RunFailureSensorContext, workspace: Workspace) -> None:
     """Tells the log and the webhook of a failed run, once per incident, with a link and the first thing to do."""
     if DAMAGE_TAG in context.dagster_run.tags:
@@ -30,6 +34,7 @@ def failure_alerts(context: dg.RunFailureSensorContext, workspace: Workspace) ->
 
 @dg.run_status_sensor(
     run_status=dg.DagsterRunStatus.SUCCESS,
+    description="Closes incidents of what succeeded",
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=30,
 )

@@ -35,7 +35,12 @@ _UNFINISHED = [
 ]
 
 
-@dg.sensor(job=ingest_day, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(
+    job=ingest_day,
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Takes each whole archive of the inbox once",
+)
 def inbox_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.SensorResult | dg.SkipReason:
     """Takes each whole archive of the inbox once: adds its day as a partition and starts `ingest_day`."""
     seen = look(workspace.home().inbox, context.cursor, _directory_digest)
@@ -88,6 +93,7 @@ _WHEN = _when()
     cron_schedule=_WHEN.cron,
     execution_timezone=_WHEN.zone,
     default_status=dg.DefaultScheduleStatus.STOPPED,
+    description="Trains, plays and decides when days, code or recipe are new",
 )
 def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Starts `nightly` when validated days, code or recipe differ from those of its last success; else says why not.

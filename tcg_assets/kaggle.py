@@ -44,7 +44,12 @@ def fetch() -> None:
     fetch_days()
 
 
-@dg.sensor(job=fetch, minimum_interval_seconds=_INTERVAL, default_status=dg.DefaultSensorStatus.STOPPED)
+@dg.sensor(
+    job=fetch,
+    minimum_interval_seconds=_INTERVAL,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description="Downloads days that Kaggle published; needs credentials",
+)
 def kaggle_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Starts `fetch` for days that Kaggle published after the newest one here; needs Kaggle credentials and says so."""
     from tcg_core.fetch import days, remote

@@ -93,7 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.to == "show":
             with open_instance(Home.resolve().prepare()) as instance:
                 for switch in table_of(instance):
-                    print(f"  {switch.name} {'on' if switch.on else 'off'} ({switch.when}): {switch.does}")
+                    does = f": {switch.does}" if switch.does else ""
+                    print(f"  {switch.name} {'on' if switch.on else 'off'} ({switch.when}){does}")
                 print(daemon_line(instance))
             return 0
         set_ = os.environ | environment(Home.resolve().prepare())

@@ -12,7 +12,13 @@ _ON = dg.DefaultScheduleStatus.RUNNING
 _ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
 
-@dg.schedule(job=audit, cron_schedule=cron_of(WHEN.audit_at), execution_timezone=WHEN.zone, default_status=_ON)
+@dg.schedule(
+    job=audit,
+    cron_schedule=cron_of(WHEN.audit_at),
+    execution_timezone=WHEN.zone,
+    default_status=_ON,
+    description="Reads a share of the validated days again, those first that were read longest ago",
+)
 def audit_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Reads a share of the validated days again, those first that were read longest ago. A missed night is not made up."""
     from tcg_core.ops.audit import turn
@@ -24,7 +30,13 @@ def audit_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) 
     return _unless_at_work(context, audit)
 
 
-@dg.schedule(job=backup, cron_schedule=cron_of(WHEN.backup_at), execution_timezone=WHEN.zone, default_status=_ON)
+@dg.schedule(
+    job=backup,
+    cron_schedule=cron_of(WHEN.backup_at),
+    execution_timezone=WHEN.zone,
+    default_status=_ON,
+    description="Backs the data home up to backup_to of maintenance.json; without one it skips",
+)
 def backup_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Backs the data home up to `backup_to` of maintenance.json; without one it skips."""
     if load_maintenance(workspace.home()).destination is None:
@@ -32,7 +44,13 @@ def backup_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace)
     return _unless_at_work(context, backup)
 
 
-@dg.schedule(job=retention, cron_schedule=cron_of(WHEN.retention_at), execution_timezone=WHEN.zone, default_status=_ON)
+@dg.schedule(
+    job=retention,
+    cron_schedule=cron_of(WHEN.retention_at),
+    execution_timezone=WHEN.zone,
+    default_status=_ON,
+    description="Tells what may go; removes it only with retention_apply in maintenance.json",
+)
 def retention_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
     """Tells what may go; removes it only with `retention_apply` in maintenance.json."""
     load_maintenance(workspace.home())

@@ -8,10 +8,14 @@ from tcg_assets.resources import Workspace
 from tcg_assets.switch import NIGHTLY, is_on
 from tcg_core.ops.watch import watch
 
-_INTERVAL = 300
+_INTERVAL = 120
 
 
-@dg.sensor(minimum_interval_seconds=_INTERVAL, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(
+    minimum_interval_seconds=_INTERVAL,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Tells of damaged days, missed deadlines, a missing backup, broken files; closes what was mended",
+)
 def home_watch(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.SkipReason:
     """Tells once what of the home needs a person, closes it when it is mended, and shows damaged days as failed."""
     home = workspace.home()

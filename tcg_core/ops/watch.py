@@ -15,7 +15,7 @@ from tcg_core.night import load_nightly
 from tcg_core.notify import Incident, Kept, keep_told
 from tcg_core.notify_links import ui_link
 from tcg_core.ops.deadlines import Missed, missed_now
-from tcg_core.ops.maintenance import Maintenance, load_maintenance
+from tcg_core.ops.maintenance import FILE, Maintenance, load_maintenance
 from tcg_core.ops.record import names_of, time_of
 from tcg_core.ops.retention import read_retention
 
@@ -143,7 +143,9 @@ def _backup(home: Home) -> Iterator[Incident]:
         problem = (
             f"the last backup in {destination} is of {last:%Y-%m-%d %H:%M} UTC" if last else f"{destination} holds no backup"
         )
-    if last is None or datetime.now(UTC) - last > timedelta(hours=BACKUP_HOURS):
+    # Where none was made yet, the clock runs from the moment in which it was configured.
+    since = last or datetime.fromtimestamp((home.root / FILE).stat().st_mtime, UTC)
+    if datetime.now(UTC) - since > timedelta(hours=BACKUP_HOURS):
         first = "is the disk there? start the job `backup`, or see why its last run failed"
         yield found("backup", f"no backup for {BACKUP_HOURS} h", problem, first, "jobs/backup")
 

@@ -1,7 +1,12 @@
 """The server's command line and environment; `unstick` as a person calls it."""
 
+import time
+
+import dagster as dg
 import pytest
 
+from tcg_assets.definitions import defs
+from tcg_assets.instance import open_instance
 from tcg_assets.serve import command, environment
 from tcg_assets.unstick import main as unstick
 from tcg_core.home import Home
@@ -23,11 +28,28 @@ def test_the_server_gets_the_home_and_a_dagster_home_of_its_own(home: Home) -> N
 def test_unstick_tells_what_it_did(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     (home.inbox / ".tmp-999999999-deadbeef-2026-08-01.zip").write_bytes(b"half")
     assert unstick(["--dry-run"]) == 0
-    assert capsys.readouterr().out == "0 runs would be closed, 0 temporaries removed\n"
+    told = capsys.readouterr().out
+    assert "would be removed: " in told and "2026-08-01.zip" in told
+    assert told.endswith("0 runs would be closed, 1 temporaries would be removed\n")
+    assert list(home.inbox.iterdir()), "only told"
     assert unstick([]) == 0
     told = capsys.readouterr().out
     assert ".tmp-999999999-deadbeef-2026-08-01.zip" in told
     assert told.endswith("0 runs closed, 1 temporaries removed\n")
+
+
+def test_unstick_tells_which_pools_it_would_free(home: Home, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    with open_instance(home) as instance:
+        run = instance.create_run_for_job(defs.resolve_job_def("nightly"), status=dg.DagsterRunStatus.STARTED)
+        assert instance.event_log_storage.claim_concurrency_slot("trainer", run.run_id, "mlx_checkpoint").is_claimed
+    later = time.time() + 3600
+    monkeypatch.setattr("tcg_assets.reconcile.time.time", lambda: later)
+    assert unstick(["--dry-run"]) == 0
+    assert "STARTED -> FAILURE, it never got a process, would free a place of pool trainer" in capsys.readouterr().out
+    assert unstick([]) == 0
+    assert "freed a place of pool trainer" in capsys.readouterr().out
+    assert unstick(["--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith("0 runs would be closed")
 
 
 def test_unstick_refuses_a_home_that_cannot_be_written(

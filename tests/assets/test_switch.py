@@ -1,9 +1,11 @@
+import time
+
 import dagster as dg
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, ScheduleInstigatorData
 
 from tcg_assets.definitions import defs
 from tcg_assets.instance import open_instance
-from tcg_assets.switch import main, switches
+from tcg_assets.switch import daemon_line, is_on, main, switches, table_of
 from tcg_core.home import Home
 
 
@@ -29,3 +31,23 @@ def test_what_was_switched_is_shown_and_printed(home: Home, capsys) -> None:
     assert switches(home)["nightly_schedule"] is True
     assert main(["show"]) == 0
     assert "nightly_schedule on" in capsys.readouterr().out
+
+
+def test_all_that_runs_by_itself_says_when_and_what(home: Home, capsys) -> None:
+    with open_instance(home) as instance:
+        for switch in table_of(instance):
+            assert switch.does and switch.when.split()[-1] in ("s", "UTC"), switch
+        assert is_on(instance, "home_watch") and not is_on(instance, "nightly_schedule")
+    assert main(["show"]) == 0
+    told = capsys.readouterr().out
+    assert "audit_schedule on (0 1 * * * UTC): Reads a share of the validated days" in told
+    assert "daemon: it never ran on this home" in told
+
+
+def test_a_daemon_that_fell_silent_is_told(home: Home, monkeypatch) -> None:
+    from dagster._daemon.types import DaemonHeartbeat
+
+    with open_instance(home) as instance:
+        for daemon, seconds, told in (("SENSOR", 600, "nothing starts by itself"), ("SCHEDULER", 5, "daemon: alive 5 s ago")):
+            instance.add_daemon_heartbeat(DaemonHeartbeat(time.time() - seconds, daemon, "id", []))
+            assert told in daemon_line(instance)

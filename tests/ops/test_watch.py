@@ -1,6 +1,7 @@
 """What a home needs a person for: told once, closed when it is mended, whoever found it and however it was mended."""
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -87,10 +88,13 @@ def test_a_missed_deadline_is_told_and_closed_by_the_next_day(home):
     assert len(watch(home, nightly=True).closed) == 1
 
 
-def test_a_backup_that_is_too_old_or_gone_is_told(home, tmp_path, monkeypatch):
+def test_a_backup_that_is_too_old_or_gone_is_told(home, tmp_path):
     day(home, "2026-08-01")
     assert titles(home) == []
     (home.root / "maintenance.json").write_text(json.dumps({"backup_to": str(tmp_path / "b")}))
+    assert titles(home) == [], "it was only just configured"
+    written = (datetime.now(UTC) - timedelta(hours=49)).timestamp()
+    os.utime(home.root / "maintenance.json", (written, written))
     assert titles(home) == ["tcg: no backup for 48 h"]
     backup(home, tmp_path / "b")
     assert titles(home) == []
