@@ -84,6 +84,8 @@ def test_the_chain_carries_recipe_and_tournament(instance: dg.DagsterInstance, h
         "workers": 1,
         "nonce": "1",
         "opponent_deck": "sample",
+        "best_of": 1,
+        "generation": "",
     }
     assert launched.made["mlx_checkpoint"]["device"] == "auto"
     run = instance.get_run_by_id(launched.run_id)
