@@ -1,6 +1,8 @@
-"""A deployment of a data home: webserver, code server and daemon as `tcg ui` starts them, to be launched into and killed."""
+"""A deployment of a data home: webserver and daemon as the service files start them, to be launched into and killed."""
 
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,75 +13,124 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
-import psutil
+import psutil  # type: ignore[import-untyped]
 
-from tcg_assets.serve import command, environment
 from tcg_core.home import Home
+from tcg_core.ops.service import render
 from tests.ui.conftest import LOCATION, Served
 from tests.ui.driving import ask, until
 
 _SECONDS_TO_START = 120.0
+_SECONDS_TO_STOP = 60.0
 _LAUNCH = (
     "mutation($params: ExecutionParams!) { launchRun(executionParams: $params) { __typename"
     " ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }"
     " ... on RunConfigValidationInvalid { errors { message } } } }"
 )
+_SWITCH_ON = (
+    "mutation($schedule: ScheduleSelector!) { startSchedule(scheduleSelector: $schedule) { __typename"
+    " ... on ScheduleStateResult { scheduleState { status } } ... on PythonError { message } } }"
+)
+REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": LOCATION}
+_FINAL = ("SUCCESS", "FAILURE", "CANCELED")
 
 
 @dataclass
 class Deployment:
-    """The processes that serve ``home``."""
+    """The two services of ``home``, each with its own code server, as systemd or launchd run them."""
 
     home: Home
-    _server: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
-    _url: str = field(default="", init=False)
+    _webserver: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _daemon: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
+    _orphans: list[psutil.Process] = field(default_factory=list, init=False)
+    _port: int = field(default=0, init=False)
 
     @property
     def served(self) -> Served:
         """Where it is served."""
-        return Served(self._url, self.home)
+        return Served(f"http://127.0.0.1:{self._port}", self.home)
 
     def start(self) -> None:
-        """Starts everything and waits until the webserver answers."""
+        """Starts both and waits until the webserver answers."""
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self._url = f"http://127.0.0.1:{port}"
-        with (self.home.root / "server.log").open("ab") as log:
-            settings = os.environ | environment(self.home)
-            self._server = subprocess.Popen(command(port), cwd=self.home.dagster, env=settings, stdout=log, stderr=log)
-        until(self._answers, _SECONDS_TO_START, f"a webserver at {self._url}")
+            self._port = free.getsockname()[1]
+        self._webserver = self._service("tcg-webserver.service")
+        self.start_daemon()
+        until(self._answers, _SECONDS_TO_START, f"a webserver at {self.served.url}")
+
+    def start_daemon(self) -> None:
+        """Starts the daemon after what its unit runs first."""
+        self._daemon = self._service("tcg-daemon.service")
+
+    def kill_daemon(self) -> None:
+        """SIGKILL for the daemon's own process alone: its code server and the runs in that are orphans now."""
+        assert self._daemon is not None
+        self._orphans += psutil.Process(self._daemon.pid).children(recursive=True)
+        self._daemon.kill()
+        self._daemon.wait(timeout=_SECONDS_TO_STOP)
 
     def kill(self) -> None:
         """SIGKILL for every process of it at once, as when the machine loses power."""
-        assert self._server is not None
-        processes = [psutil.Process(self._server.pid), *psutil.Process(self._server.pid).children(recursive=True)]
-        for process in processes:
-            process.send_signal(signal.SIGKILL)
+        assert self._daemon is not None and self._webserver is not None
+        heads = [psutil.Process(head.pid) for head in (self._daemon, self._webserver)]
+        processes = [*heads, *(child for head in heads for child in head.children(recursive=True)), *self._orphans]
+        _send(processes, signal.SIGKILL)
         psutil.wait_procs(processes, timeout=30)
-        self._server.wait(timeout=30)
+        for head in (self._daemon, self._webserver):
+            head.wait(timeout=_SECONDS_TO_STOP)
+        self._orphans = []
 
     def stop(self) -> None:
-        """Ends it as Ctrl-C does."""
-        if self._server is not None and self._server.poll() is None:
-            self._server.send_signal(signal.SIGINT)
+        """Ends it as a service manager does, and what a killed daemon left behind."""
+        running = [head for head in (self._daemon, self._webserver) if head is not None and head.poll() is None]
+        processes = [*self._orphans, *(child for head in running for child in psutil.Process(head.pid).children(recursive=True))]
+        for head in running:
+            head.terminate()
+        for head in running:
             try:
-                self._server.wait(timeout=60)
+                head.wait(timeout=_SECONDS_TO_STOP)
             except subprocess.TimeoutExpired:
-                self.kill()
+                head.kill()
+                head.wait()
+        _, alive = psutil.wait_procs(processes, timeout=10)
+        _send(alive, signal.SIGTERM)
+        _, alive = psutil.wait_procs(alive, timeout=30)
+        _send(alive, signal.SIGKILL)
 
     def launch(self, job: str, config: dict[str, Any], tags: dict[str, str]) -> str:
         """Puts a run into the queue as the launchpad does; returns its id."""
-        selector = {"repositoryName": "__repository__", "repositoryLocationName": LOCATION, "pipelineName": job}
         metadata = {"tags": [{"key": key, "value": value} for key, value in tags.items()]}
+        selector = {**REPOSITORY, "pipelineName": job}
         params = {"selector": selector, "runConfigData": config, "executionMetadata": metadata, "mode": "default"}
         told = ask(self.served, _LAUNCH, params=params)["launchRun"]
         assert told["__typename"] == "LaunchRunSuccess", told
         return str(told["run"]["runId"])
 
+    def materialize(self, day: str) -> str:
+        """The button *Materialize* of a day; returns the run."""
+        return self.launch("ingest_day", {}, {"dagster/partition": day})
+
+    def switch_on(self, schedule: str) -> None:
+        """The switch of a schedule on the Automation page."""
+        told = ask(self.served, _SWITCH_ON, schedule={**REPOSITORY, "scheduleName": schedule})["startSchedule"]
+        assert told["__typename"] == "ScheduleStateResult" and told["scheduleState"]["status"] == "RUNNING", told
+
+    def _service(self, name: str) -> "subprocess.Popen[bytes]":
+        unit = render("systemd", self.home, self._port)[name].splitlines()
+        told = re.compile(r"(Environment|ExecStartPre|ExecStart)=(.*)")
+        lines = [(found[1], shlex.split(found[2].replace("%%", "%"))) for line in unit if (found := told.fullmatch(line))]
+        settings = os.environ | dict(text.split("=", 1) for key, words in lines if key == "Environment" for text in words)
+        [start] = [words for key, words in lines if key == "ExecStart"]
+        with (self.home.root / f"{name}.log").open("ab") as log:
+            for before in (words for key, words in lines if key == "ExecStartPre"):
+                subprocess.run(before, env=settings, stdout=log, stderr=log, check=True)
+            return subprocess.Popen(start, cwd=self.home.dagster, env=settings, stdout=log, stderr=log)
+
     def _answers(self) -> bool:
+        assert self._webserver is not None and self._webserver.poll() is None, "the webserver ended; see its log in the home"
         try:
-            with urllib.request.urlopen(f"{self._url}/server_info", timeout=5):
+            with urllib.request.urlopen(f"{self.served.url}/server_info", timeout=5):
                 return True
         except (urllib.error.URLError, OSError):
             return False
@@ -93,28 +144,25 @@ def status_of(instance: dg.DagsterInstance, run_id: str) -> str:
 
 def ended(instance: dg.DagsterInstance, run_id: str, seconds: float) -> str:
     """The status in which a run ends; a failure if it does not in time."""
-    final = ("SUCCESS", "FAILURE", "CANCELED")
     return str(
-        until(lambda: status_of(instance, run_id) in final and status_of(instance, run_id), seconds, f"the end of {run_id}")
+        until(lambda: status_of(instance, run_id) in _FINAL and status_of(instance, run_id), seconds, f"the end of {run_id}")
     )
 
 
-def process_named(part: str, below: str) -> psutil.Process | None:
-    """The living process whose command line holds both texts."""
-    for process in psutil.process_iter(["cmdline"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if part in line and below in line:
-            return process
-    return None
-
-
-def kill_when_it_appears(part: str, below: str, seconds: float) -> int:
-    """SIGKILL for the first process with both texts in its command line; returns its id."""
+def soon(question: Any, seconds: float, what: str) -> Any:
+    """As ``until``, asked every few milliseconds: for what must be caught while it lasts."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        process = process_named(part, below)
-        if process is not None:
-            process.send_signal(signal.SIGKILL)
-            return int(process.pid)
-        time.sleep(0.05)
-    raise AssertionError(f"no process {part} {below} in {seconds:.0f} s")
+        answer = question()
+        if answer:
+            return answer
+        time.sleep(0.01)
+    raise AssertionError(f"{what}: not in {seconds:.0f} s")
+
+
+def _send(processes: list[psutil.Process], number: int) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
