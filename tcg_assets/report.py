@@ -12,14 +12,13 @@ from dagster._core.definitions.data_version import (
     get_input_data_version_tag,
     get_input_event_pointer_tag,
 )
-from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
 from tcg_assets.code import code_version
+from tcg_assets.held import Held
 from tcg_assets.metadata import describe, manifest_of
 from tcg_assets.observe import submission_origin
 from tcg_assets.outcome import check_metadata, check_text
-from tcg_core.atomic import sha256_bytes
 from tcg_core.built import Built
 from tcg_core.catalog.registry import Registered
 from tcg_core.checks import Check
@@ -31,7 +30,7 @@ _INPUT_KINDS = {"mlx_checkpoint": "checkpoint"}
 
 
 def report(
-    instance: dg.DagsterInstance,
+    held: Held,
     home: Home,
     asset: str,
     row: Registered,
@@ -44,9 +43,9 @@ def report(
     all, or without ``all_checks`` none unless one failed. checks: instead of those that the registry recorded."""
     from tcg_core.catalog.registry import checks_of
 
-    declared = DECLARED[asset]
-    held = checks if checks is not None else checks_of(home, row.kind, row.id)
-    checks = tuple(c for c in held if c.name in declared.error or c.name in declared.warn)
+    instance, declared = held.instance, DECLARED[asset]
+    recorded = checks if checks is not None else checks_of(home, row.kind, row.id)
+    checks = tuple(c for c in recorded if c.name in declared.error or c.name in declared.warn)
     facts = _archive_facts(home, partition) if asset == "day_archive" and partition else row.facts
     built = Built(row.kind, row.id, row.path, True, checks, facts)
     manifest = manifest_of(built)
@@ -57,7 +56,7 @@ def report(
         metadata |= submission_origin(home, row.id)
     metadata["reported"] = dg.MetadataValue.text("outside a step, from the registry and the manifest on disk")
     key = dg.AssetKey(asset)
-    tags = _tags(instance, asset, version, manifest, partition)
+    tags = _tags(held, asset, version, manifest, partition)
     instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, partition=partition, tags=tags))
     if not all_checks and all(check.passed for check in checks):
         return 0
@@ -89,9 +88,7 @@ def _archive_facts(home: Home, day: str) -> dict[str, Any]:
         return {name: row[name] for row in connection.execute(query, (day,)) for name in row.keys()}  # noqa: SIM118 (a Row)
 
 
-def _tags(
-    instance: dg.DagsterInstance, asset: str, version: str, manifest: Manifest | None, partition: str | None
-) -> dict[str, str]:
+def _tags(held: Held, asset: str, version: str, manifest: Manifest | None, partition: str | None) -> dict[str, str]:
     """The tags that a step would have written: versions of code, data and inputs, so that staleness is judged as after a run."""
     from tcg_assets.definitions import defs
 
@@ -103,21 +100,12 @@ def _tags(
     graph = defs.resolve_asset_graph()
     recorded = {} if manifest is None or partition is not None else {item.kind: item.sha256 for item in manifest.inputs}
     for parent in graph.get(dg.AssetKey(asset)).parent_keys:
-        name, by_day = parent.to_user_string(), graph.get(parent).partitions_def is not None
-        record = instance.get_latest_data_version_record(parent, partition_key=partition if by_day else None)
-        if record is None:
+        name = parent.to_user_string()
+        found = held.days(parent, partition) if graph.get(parent).partitions_def is not None else held.latest(parent)
+        if found is None:
             continue
-        held = record.asset_materialization.tags if record.asset_materialization is not None else None
         # The manifest knows what went in; a parent with partitions is compared by event, its version is only shown.
-        known = recorded.get(_INPUT_KINDS.get(name, name)) or (held or {}).get(DATA_VERSION_TAG, "")
-        tags[get_input_data_version_tag(parent)] = _over_days(instance, parent, partition) if by_day else known
-        tags[get_input_event_pointer_tag(parent)] = str(record.storage_id)
+        known = None if found.by_day else recorded.get(_INPUT_KINDS.get(name, name))
+        tags[get_input_data_version_tag(parent)] = known or found.version
+        tags[get_input_event_pointer_tag(parent)] = str(found.storage_id)
     return tags
-
-
-def _over_days(instance: dg.DagsterInstance, parent: dg.AssetKey, partition: str | None) -> str:
-    """The version of a parent with partitions as Dagster forms it: the hash over those of the partitions in question."""
-    held = instance.event_log_storage.get_latest_tags_by_partition(
-        parent, DagsterEventType.ASSET_MATERIALIZATION, [DATA_VERSION_TAG], [partition] if partition else None
-    )
-    return sha256_bytes("".join(held[day][DATA_VERSION_TAG] for day in sorted(held)).encode())

@@ -15,6 +15,7 @@ from dagster._core.definitions.data_version import DATA_VERSION_TAG
 from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
+from tcg_assets.held import Held
 from tcg_assets.instance import open_instance
 from tcg_assets.mirror import mirror_days
 from tcg_assets.observe import tell_lineage
@@ -63,7 +64,8 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
     """
     added = mirror_days(instance, home)
     artifacts = _artifacts(home)
-    told, checks, absent = 0, 0, []
+    # Assets come in the order in which they are made, so those that are parents of the next are told in full.
+    held, told, checks, absent = Held(instance), 0, 0, []
     for asset, found in _wanted(home, artifacts, days):
         known = _known(instance, asset, days)
         newest = max((partition for partition, _ in found if partition), default=None)
@@ -71,7 +73,7 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
             if not row.path.exists():
                 absent.append(f"{row.kind} {row.id}: {row.path}")
             elif known.get(partition) != (_version(row), row.id):
-                checks += report(instance, home, asset, row, _version(row), partition, all_checks=partition == newest)
+                checks += report(held, home, asset, row, _version(row), partition, all_checks=partition == newest)
                 told += 1
     if days is None:
         reported = _report_champion(instance, home)
@@ -92,7 +94,7 @@ def _report_champion(instance: dg.DagsterInstance, home: Home) -> int:
     last = decided[-1]
     facts = {"champion": reigning, "decisions": len(decided)} | asdict(last)
     row = Registered("champion", reigning, promotions_root(home), reigning, "passed", last.at, facts)
-    return report(instance, home, "champion", row, reigning, checks=champion_checks(home))
+    return report(Held(instance), home, "champion", row, reigning, checks=champion_checks(home))
 
 
 def _wanted(

@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,15 @@ def until(question: Callable[[], Any], seconds: float, what: str) -> Any:
             return answer
         time.sleep(_SECONDS_BETWEEN_QUESTIONS)
     raise AssertionError(f"{what}: not in {seconds:.0f} s")
+
+
+def answers(url: str) -> bool:
+    """Whether a webserver answers there."""
+    try:
+        with urllib.request.urlopen(f"{url}/server_info", timeout=5):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
 
 
 def launch_days(served: Served, page: Any, days: tuple[str, ...], shot: str = "") -> None:
