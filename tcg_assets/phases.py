@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
+from tcg_assets.held import Held
 from tcg_assets.outcome import Ran
 from tcg_assets.report import report
 from tcg_core.built import Built
@@ -43,4 +44,4 @@ def _show(instance: dg.DagsterInstance, home: Home, run: str) -> None:
     for asset, kind in _MADE:
         for row in rows_of(home, kind):
             if row.id == run:
-                report(instance, home, asset, row, row.content)
+                report(Held(instance), home, asset, row, row.content)
