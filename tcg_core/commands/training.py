@@ -1,7 +1,6 @@
 """`tcg plan`, `tcg train` and `tcg checkpoint`."""
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 plan_app = typer.Typer(no_args_is_help=True, help="The TBPTT work plan of a training run.")
 checkpoint_app = typer.Typer(no_args_is_help=True, help="Training runs of other data homes.")
 
-#: Exit status of a run that ended before its end and goes on when it is started again.
-UNFINISHED = 3
 ResumePath = Annotated[
     Path | None,
     typer.Option(
@@ -163,23 +160,13 @@ def train(
     if dry_run:
         _estimate(home, chosen, device)
         return
-    _train(home, chosen, device, budget_hours, allow_inexact)
+    from tcg_core.commands.ending import may_end_early
 
+    with may_end_early(budget_hours) as stop:
+        # Only now, so that a refusal does not wait for MLX.
+        from tcg_core.train.run import train as run
 
-def _train(home: Home, plan: str, device: str, budget_hours: float, allow_inexact: bool) -> None:
-    from tcg_core.train.errors import Unfinished
-    from tcg_core.train.stop import Stop
-
-    stop = Stop(budget_hours)
-    try:
-        with stop.on_signals():
-            # Only now, so that a refusal does not wait for MLX.
-            from tcg_core.train.run import train as run
-
-            built = run(home, plan, device=device, allow_inexact=allow_inexact, stop=stop)
-    except Unfinished as ended:
-        print(f"tcg: {ended}", file=sys.stderr)
-        raise typer.Exit(UNFINISHED) from None
+        built = run(home, chosen, device=device, allow_inexact=allow_inexact, stop=stop)
     show(built)
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tcg_core.checks import Check
 from tcg_core.cli import app
 from tcg_core.errors import ConfigError, UnknownId
-from tcg_core.home import Home
+from tcg_core.home import VARIABLE, Home
 from tcg_core.plan import build
 from tcg_core.plan.curriculum import DEFAULT, Curriculum, merged, planned_phases, read_curriculum
 from tcg_core.plan.errors import CurriculumStopped, ResumeRefused
@@ -57,6 +57,19 @@ def test_phases_go_on_in_order_and_what_is_done_is_skipped(toy: Home, monkeypatc
     assert [built.reused for built in run_curriculum(toy, phases, "cpu")] == [True, True]
     with pytest.raises(AssertionError, match="planned broad"):
         list(run_curriculum(toy, phases, "cpu", again=True))
+
+
+def test_a_phase_out_of_time_says_where_it_ended_and_goes_on(toy: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(toy.root))
+    file = tmp_path / "curriculum.json"
+    file.write_text(json.dumps({"base": BASE, "phases": [BROAD]}))
+    command = ["curriculum", str(file), "--device", "cpu", "--budget-hours", "1e-9"]
+    for update in (1, 2):
+        ended = CliRunner().invoke(app, command)
+        assert ended.exit_code == 3
+        assert f"tcg: unfinished: epoch 1, microbatch {update} of" in ended.stderr
+    [run] = toy.checkpoints.iterdir()
+    assert state(toy, run.name)["progress"]["updates"] == 2
 
 
 class Refusing:

@@ -290,6 +290,7 @@ def test_the_command_line_resumes_a_path_of_another_home(source: Home, finished:
     [new] = [found for found in twin.checkpoints.iterdir() if found.name != run]
     state = json.loads((pointers.require(new, "latest") / "state.json").read_text())
     assert state["progress"]["finished"]
-    assert (state["start_epoch"], state["local_epochs"], state["parent"]["run"]) == (2, 1, run)
+    best = json.loads((pointers.require(source.checkpoints / run, "best") / "state.json").read_text())["epoch"]
+    assert (state["start_epoch"], state["local_epochs"], state["parent"]["run"]) == (best + 1, 1, run)
     assert state["parent"]["optimizer_state"] == "resume"
     assert (twin.plans / new.name).is_dir()
