@@ -19,6 +19,7 @@ from tcg_core import estimate
 from tcg_core.dataset.card_features import load_cards
 from tcg_core.encode.collate import BatchShape
 from tcg_core.home import Home
+from tcg_core.model.batch import WOULD_KO, WOULD_KO_INPUTS
 from tcg_core.model.bootstrap import mlx
 from tcg_core.recipe import Selection
 from tcg_core.train import compiled, pointers, session, static_shapes
@@ -251,6 +252,27 @@ def test_what_does_not_fit_is_named(eager: Session) -> None:
     ):
         with pytest.raises(TrainError, match=words):
             pad(made, dataclasses.replace(fits, **change))
+
+
+def test_inputs_that_only_some_networks_read_are_padded_too(eager: Session) -> None:
+    run = static(eager)
+    assert run.static is not None
+    shape = run.static.shape("train", 0, 0)
+    made = prepare(run.plan, run.plan.microbatch(0, 0), run.train, run.cards, shape)
+    width = WOULD_KO_INPUTS[WOULD_KO][1][-1]
+    looks = [np.ones((*group.inputs["option_type"].shape, width), np.float32) for step in made.steps for group in step.groups]
+    steps, number = [], 0
+    for step in made.steps:
+        groups = []
+        for group in step.groups:
+            groups.append(dataclasses.replace(group, inputs=dict(group.inputs) | {WOULD_KO: looks[number]}))
+            number += 1
+        steps.append(dataclasses.replace(step, groups=tuple(groups)))
+    for group in pad(dataclasses.replace(made, steps=tuple(steps)), shape).batch["groups"]:
+        rows = group["labels"]["weight"] == 1
+        assert (group["inputs"][WOULD_KO][rows] == 1).all()
+        assert (group["inputs"][WOULD_KO][~rows] == 0).all()
+    assert WOULD_KO not in pad(made, shape).batch["groups"][0]["inputs"]
 
 
 def test_padded_microbatches_need_what_computes_them(eager: Session) -> None:
