@@ -129,6 +129,7 @@ def submission_origin(home: Home, submission_id: str) -> dict[str, Any]:
         "checkpoint": dg.MetadataValue.text(f"{run} {found.artifact.facts.get('step', '')}: {reached}"),
         "parity": dg.MetadataValue.text(f"{'passed' if found.parity.passed else 'FAILED'}: {found.parity.message}"),
         "preflight": table(("check", "result", "what"), checks),
+        "outcome": dg.MetadataValue.text("in the Events, once it was played: results, and whether it reigns and why"),
     }
     if found.curves is not None:
         told |= plot("plot_curves", found.curves)

@@ -70,15 +70,15 @@ def checkpoint(page: Any, url: str) -> None:
 
 
 def submission(page: Any, url: str) -> None:
-    """What the latest submission was made from and what became of it."""
-    page.goto(f"{url}/assets/submission?view=overview")
-    page.get_by_text("results_of", exact=True).first.scroll_into_view_if_needed()
+    """What became of the latest submission: results with their intervals, whether it reigns and why."""
+    page.goto(f"{url}/assets/submission?view=events")
+    page.get_by_text("results_of", exact=True).first.wait_for()
 
 
 def day(page: Any, url: str) -> None:
     """A promoted day with what was built from it."""
     page.goto(f"{url}/assets/parquet_day?view=partitions&partition={_GOOD}")
-    page.get_by_text("built_from_it", exact=True).last.scroll_into_view_if_needed()
+    page.get_by_text("built_from_it", exact=True).first.wait_for()
 
 
 def failed_check(page: Any, url: str) -> None:
