@@ -52,7 +52,7 @@ def run_schedule(
     wanted = list(only) or [game.index for game in schedule.games]
     missing = [index for index in wanted if not game_path(directory, index).is_file()]
     shutil.rmtree(directory / SCRATCH, ignore_errors=True)  # of workers that were killed
-    with phase(title, len(wanted), "games") as advance, contextlib.ExitStack() as stack:
+    with phase(title, len(wanted), schedule.unit) as advance, contextlib.ExitStack() as stack:
         seen = len(wanted) - len(missing)
         advance(seen)
         running: list[_Worker] = []
