@@ -123,7 +123,6 @@ def power_is_back(season: Season, under_way: list[str]) -> None:
         season.must_tell("a power cut", f"/runs/{run}", "is gone", partial(pages.failures_of, season.served, run))
     for day in under_way:
         season.deployment.materialize(day)
-    season.await_days(*THIRD_WAVE)
 
 
 def last_wave(season: Season) -> None:
