@@ -42,7 +42,12 @@ def test_the_inbox_sensor_is_on_and_the_nightly_is_off(served: Served, page: Any
         f" schedulesOrError{where} {{ ... on Schedules {{ results {{ name scheduleState {{ status }} }} }} }} }}",
     )
     assert {"name": "inbox_sensor", "sensorState": {"status": "RUNNING"}} in told["sensorsOrError"]["results"]
-    assert told["schedulesOrError"]["results"] == [{"name": "nightly_schedule", "scheduleState": {"status": "STOPPED"}}]
+    assert {item["name"]: item["scheduleState"]["status"] for item in told["schedulesOrError"]["results"]} == {
+        "audit_schedule": "RUNNING",
+        "backup_schedule": "RUNNING",
+        "nightly_schedule": "STOPPED",
+        "retention_schedule": "RUNNING",
+    }
 
 
 def test_the_launchpad_of_the_nightly_refuses_an_unknown_key(served: Served) -> None:
