@@ -143,10 +143,11 @@ def _build(home: Home, day: str, workers: int) -> DayResult:
     from tcg_core.dataset.field_drift import field_drift
     from tcg_core.dataset.promote import promote_day
     from tcg_core.dataset.take import take_archive
+    from tcg_core.dataset.would_ko.kept import kept_settings
 
     stages: tuple[Callable[[], Built], ...] = (
         lambda: take_archive(home, day),
-        lambda: build_day(home, day, workers=workers),
+        lambda: build_day(home, day, workers=workers, would_ko=kept_settings(home, day)),
         lambda: promote_day(home, day),
         lambda: field_drift(home, day),
     )

@@ -59,8 +59,10 @@ def day_archive(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.M
 def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterator[dg.MaterializeResult]:
     """One pass over the day's archive feeds the catalog and the staged Parquet alike."""
     from tcg_core.dataset.build import build_day as build
+    from tcg_core.dataset.would_ko.kept import kept_settings
 
-    ran = run_stage(context, lambda: build(workspace.home(), context.partition_key))
+    home, day = workspace.home(), context.partition_key
+    ran = run_stage(context, lambda: build(home, day, would_ko=kept_settings(home, day)))
     of_catalog: list[Check] = [check for check in ran.built.checks if check.name.startswith(_OF_CATALOG)]
     of_rows = [check for check in ran.built.checks if not check.name.startswith(_OF_CATALOG)]
     yield materialized(context, "day_catalog", ran, checks=of_catalog)

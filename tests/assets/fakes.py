@@ -104,8 +104,8 @@ class Stages:
         return [(*arguments[1:], *keywords.values()) for called, arguments, keywords in self.calls if called == name]
 
     def _day(self, module: str, function: str, kind: str, assets: tuple[str, ...], root: str) -> None:
-        def stage(home: Home, day: str) -> Built:
-            self.calls.append((function, (home, day), {}))
+        def stage(home: Home, day: str, **settings: Any) -> Built:
+            self.calls.append((function, (home, day), {name: value for name, value in settings.items() if value is not None}))
             checks = checks_for(*assets, failing=self.failing)
             return fake_built(home, kind, f"{kind}-{day}", home.root / root / day, checks, rows=2)
 

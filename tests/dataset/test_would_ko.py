@@ -9,6 +9,9 @@ from collections import Counter
 import pyarrow.parquet as parquet
 import pytest
 
+from tcg_core.backfill import backfill
+from tcg_core.catalog.connection import catalog
+from tcg_core.catalog.datasets import datasets_of
 from tcg_core.dataset.build import build_day
 from tcg_core.dataset.promote import promote_day
 from tcg_core.dataset.reader import DayReader
@@ -16,6 +19,7 @@ from tcg_core.dataset.sql import query
 from tcg_core.dataset.take import add_archive, take_archive
 from tcg_core.dataset.would_ko.compute import compute_would_ko
 from tcg_core.dataset.would_ko.guess import candidates, guess
+from tcg_core.dataset.would_ko.kept import kept_settings
 from tcg_core.dataset.would_ko.settings import WouldKo
 from tcg_core.encode.rows import deck_hash
 from tcg_core.encode.tracker import Tracker
@@ -28,6 +32,7 @@ from tcg_core.replay.episode import parse_episode
 from tests.dataset.conftest import GOLDEN, V1, V2
 from tests.dataset.replays import changed, members, put, renamed
 from tests.golden.replays import replays
+from tests.looked import SETTINGS, looked_home
 
 SMALL = WouldKo(text_samples=3)
 
@@ -176,6 +181,21 @@ def test_a_plan_refuses_days_that_mix_settings(staged):
                 select(staged, Recipe(Selection(all_days=True)))
         else:
             assert len(select(staged, Recipe(Selection(all_days=True))).days) == 2
+
+
+def test_a_day_that_has_looks_keeps_them_when_the_backfill_builds_it_again(tmp_path, monkeypatch):
+    home = looked_home(tmp_path / "looked")
+    assert kept_settings(home, V1) == SETTINGS
+    monkeypatch.setattr("tcg_core.dataset.build.build_code", lambda: "f" * 16)
+    [result] = backfill(home, V1, V1)
+    assert result.state == "built", result.line
+    with catalog(home) as connection:
+        [row] = datasets_of(connection, V1, "validated")
+    assert row.code == "f" * 16 and (home.root / row.path / "would_ko.parquet").is_file()
+    assert kept_settings(home, V1) == SETTINGS
+    build_day(home, V1)
+    promote_day(home, V1)
+    assert kept_settings(home, V1) is None and kept_settings(home, "2026-08-16") is None
 
 
 def test_settings_that_cannot_be_are_refused_by_name():
