@@ -111,7 +111,7 @@ def backfill(
 
 
 def _one(home: Home, day: str, workers: int, missing: bool) -> DayResult:
-    from tcg_core.dataset.build import build_code
+    from tcg_core.dataset.code import build_code
 
     try:
         with catalog(home) as connection:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import DatasetRow, dataset, datasets_of, mark, validate
-from tcg_core.dataset.build import build_code
+from tcg_core.dataset.code import build_code
 from tcg_core.dataset.errors import DayError
 from tcg_core.dataset.promote import intact
 from tcg_core.encode.schema import SCHEMA

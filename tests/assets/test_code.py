@@ -9,7 +9,7 @@ from tcg_core.provenance import code_identity
 
 
 def _day() -> str:
-    from tcg_core.dataset.build import build_code
+    from tcg_core.dataset.code import build_code
 
     return build_code()
 
