@@ -45,7 +45,8 @@ def test_missing_leaves_days_of_other_code_alone_which_a_plain_one_builds_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _states(home)
-    monkeypatch.setattr("tcg_core.dataset.build.build_code", lambda: "f" * 16)
+    for module in ("build", "code"):
+        monkeypatch.setattr(f"tcg_core.dataset.{module}.build_code", lambda: "f" * 16)
     assert _states(home, missing=True)[FIRST] == "current"
     before = _dataset(home, FIRST)
     assert _states(home)[FIRST] == "built"
