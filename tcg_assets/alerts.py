@@ -13,6 +13,7 @@ from tcg_core.notify import Incident, incident, notify, resolve_subject
 from tcg_core.notify_links import ui_link
 
 _PARTITION = "dagster/partition"
+_FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
 
 
 @dg.run_failure_sensor(
@@ -49,7 +50,7 @@ def incidents_of(instance: dg.DagsterInstance, run: dg.DagsterRun, message: str)
     """One incident for each step that failed by itself; one for the job where no step did (a crash, a lost process)."""
     partition, link = run.tags.get(_PARTITION, ""), run_link(run.run_id)
     steps = list(_failed_steps(instance, run.run_id))
-    for step, text in steps or [("", message)]:
+    for step, text in steps or [("", _cause(instance, run.run_id) or message)]:
         yield incident(run.job_name, step, text, partition=partition, link=link)
 
 
@@ -65,6 +66,16 @@ def recovered(instance: dg.DagsterInstance, home: Home, run: dg.DagsterRun) -> l
 def run_link(run_id: str) -> str:
     """Address of a run's page."""
     return ui_link(f"runs/{run_id}")
+
+
+def _cause(instance: dg.DagsterInstance, run_id: str) -> str:
+    """Why a run ended in which no step failed: of a lost process Dagster's failure only says that it came from outside, and the
+    event before it says the rest. "" if there is none."""
+    logged = instance.all_logs(run_id, of_type={dg.DagsterEventType.ENGINE_EVENT, dg.DagsterEventType.RUN_FAILURE})
+    events = [entry.dagster_event for entry in logged if entry.dagster_event is not None]
+    if len(events) < 2 or not events[-1].is_run_failure or (events[-1].message or "") not in ("", _FROM_OUTSIDE):
+        return ""
+    return events[-2].message or ""
 
 
 def _failed_steps(instance: dg.DagsterInstance, run_id: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,8 @@ ingest_day = dg.define_asset_job(
     "ingest_day",
     selection=dg.AssetSelection.assets(*DAY_ASSETS),
     description="One day: take its archive, build it, check it, promote it, compare its field.",
-    tags={"dagster/max_runtime": str(DAY_SECONDS)},
+    # A run whose process is lost is started again by Dagster (run_retries in dagster.yaml).
+    tags={"dagster/max_runtime": str(DAY_SECONDS), "dagster/max_retries": "2"},
 )
 nightly = dg.define_asset_job(
     "nightly",

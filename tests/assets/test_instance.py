@@ -25,6 +25,7 @@ def test_the_template_has_the_keys_that_keep_the_deployment_sane() -> None:
     assert template["run_monitoring"]["enabled"]
     assert 0 < template["run_monitoring"]["free_slots_after_run_end_seconds"] <= 60
     assert template["run_monitoring"]["max_runtime_seconds"] > 3600
+    assert template["run_retries"] == {"enabled": True, "max_retries": 0, "retry_on_asset_or_op_failure": False}
 
 
 def test_the_template_needs_no_environment_variable() -> None:

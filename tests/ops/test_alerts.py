@@ -30,6 +30,7 @@ def build_day() -> dg.MaterializeResult:
 
 
 JOB = dg.define_asset_job("ingest_day", selection=[day_archive, build_day])
+OTHER = dg.define_asset_job("takes_a_day", selection=[day_archive])
 
 
 @pytest.fixture
@@ -57,6 +58,19 @@ def test_a_refusal_a_check_and_a_crash_are_three_incidents_each_with_its_reason(
     [third] = incidents_of(instance, fine, "the process died")
     assert third.subject == "ingest_day[2026-08-03]" and third.what == "the process died"
     assert len({first.key, second.key, third.key}) == 3
+
+
+def test_of_a_lost_process_the_alert_says_what_ended_it(instance):
+    lost = instance.create_run_for_job(dg.Definitions(assets=[day_archive], jobs=[OTHER]).resolve_job_def("takes_a_day"))
+    instance.report_engine_event("Run execution process was terminated by signal 9 (SIGKILL).", lost)
+    instance.report_run_failed(lost)
+    [told] = incidents_of(instance, lost, "marked from outside")
+    assert told.what == "Run execution process was terminated by signal 9 (SIGKILL)."
+    named = instance.create_run_for_job(dg.Definitions(assets=[day_archive], jobs=[OTHER]).resolve_job_def("takes_a_day"))
+    instance.report_engine_event("Its worker started.", named)
+    instance.report_run_failed(named, "its process 7 is gone")
+    [told] = incidents_of(instance, named, "its process 7 is gone")
+    assert told.what == "its process 7 is gone"
 
 
 def test_the_sensor_tells_once_and_a_success_of_the_same_step_closes(instance, home, monkeypatch):

@@ -55,13 +55,13 @@ def first_days_arrive(season: Season) -> None:
 
 
 def a_step_is_killed(season: Season) -> None:
-    """kill -9 of a day's run while it writes rows: the day is not there; *Materialize* brings it."""
+    """kill -9 of a day's run while it writes rows: the day is not there; Dagster starts it again by itself."""
     faults.kill_in_the_midst_of_rows(season.home, LARGE, PATIENCE)
     [run] = until(lambda: runs_of(season, LARGE), 30.0, "the killed run")
     assert ended(season.instance, run, 120.0) == "FAILURE"
     assert season.states(LARGE) == [], "nothing of it was published"
     season.must_tell("a killed step", f"/runs/{run}", "was terminated by signal 9", lambda: pages.log_of(season.served, run))
-    again = season.deployment.materialize(LARGE)
+    again = until(lambda: next((other for other in runs_of(season, LARGE) if other != run), ""), 120.0, "its second run")
     assert ended(season.instance, again, PATIENCE) == "SUCCESS"
 
 
@@ -116,13 +116,11 @@ def power_fails(season: Season) -> list[str]:
 
 
 def power_is_back(season: Season, under_way: list[str]) -> None:
-    """What the daemon's unit runs first has closed the dead runs and says so; *Materialize* brings their days."""
+    """What the daemon's unit runs first has closed the dead runs and says so; they are started again by themselves."""
     dead = [run for day in under_way for run in runs_of(season, day, "FAILURE")]
     assert dead, "runs of the time before are closed when the daemon is back"
     for run in dead:
         season.must_tell("a power cut", f"/runs/{run}", "is gone", partial(pages.failures_of, season.served, run))
-    for day in under_way:
-        season.deployment.materialize(day)
 
 
 def last_wave(season: Season) -> None:

@@ -107,10 +107,6 @@ class Deployment:
         assert told["__typename"] == "LaunchRunSuccess", told
         return str(told["run"]["runId"])
 
-    def materialize(self, day: str) -> str:
-        """The button *Materialize* of a day; returns the run."""
-        return self.launch("ingest_day", {}, {"dagster/partition": day})
-
     def switch_on(self, schedule: str) -> None:
         """The switch of a schedule on the Automation page."""
         told = ask(self.served, _SWITCH_ON, schedule={**REPOSITORY, "scheduleName": schedule})["startSchedule"]
