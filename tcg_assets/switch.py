@@ -105,7 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Its notices of other spellings to come say nothing to a user of this one.
     command = [sys.executable, "-W", "ignore::FutureWarning", *schedule]
     told = subprocess.run(command, env=set_, cwd=set_["DAGSTER_HOME"], check=False, capture_output=True, text=True)
-    print(told.stdout.strip() if told.returncode == 0 else told.stderr.strip())
+    # Beside its one line it prints the log of the code server that it starts.
+    lines = [line for line in told.stdout.splitlines() if NIGHTLY in line]
+    print("\n".join(lines) if told.returncode == 0 else told.stderr.strip())
     return told.returncode
 
 
