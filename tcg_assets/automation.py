@@ -14,7 +14,7 @@ from tcg_assets.jobs import ingest_day, nightly
 from tcg_assets.news import DIGEST_TAG, news
 from tcg_assets.partitions import days
 from tcg_assets.resources import Workspace
-from tcg_assets.unfinished import NIGHT_TAG, going_on
+from tcg_assets.unfinished import NIGHT_TAG, given_up, going_on
 from tcg_core.atomic import sha256_bytes
 from tcg_core.catalog.errors import RatingsStale
 from tcg_core.errors import TcgError
@@ -131,6 +131,9 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     same = context.instance.get_runs(done, limit=1)
     if same:
         return dg.SkipReason(f"nothing new: {len(found.days)} days, code and recipe are those of run {same[0].run_id[:8]}")
+    dead = given_up(workspace.home(), found.digest)
+    if dead:
+        return dg.SkipReason(f"nothing new since {dead}")
     key, tags = f"{found.digest}:{night.isoformat()}", _tags(configured, night, found.digest)
     return dg.RunRequest(run_key=key, tags=tags, run_config=night_config(configured, chosen))
 

@@ -27,6 +27,17 @@ def going_on(log: logging.Logger, home: Home) -> tuple[str, str] | None:
     return (found.going_on.run, found.going_on.digest) if found.going_on else None
 
 
+def given_up(home: Home, digest: str) -> str:
+    """Which run over the same days, code and recipe was given up, and why, "" if none was: planned again it would be begun
+    again."""
+    from tcg_core.unfinished import begun_runs
+
+    lines = [
+        f"run {item.run} was given up: {item.given_up}" for item in begun_runs(home) if item.given_up and item.digest == digest
+    ]
+    return lines[-1] if lines else ""
+
+
 @contextmanager
 def noted(context: dg.AssetExecutionContext, home: Home, run: str) -> Iterator[None]:
     """Around the training of ``run``: turns what the child said of its end into one Failure of one line; of a night's run it

@@ -52,7 +52,8 @@ class Nightly:
 
     ``mode``: ``finetune`` goes on from the champion's run, and while a baseline reigns does as ``fresh``, which trains from fresh
     weights on the days that the recipe selects; ``full`` on all validated days, as the night of ``full_weekday`` in any mode.
-    ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused.
+    ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused. ``games``: against each opponent;
+    with 100 the verdict on a champion is out of reach of anything that does not win four of five, with 1,000 of 55 %.
     """
 
     at: str = "03:00"
@@ -64,7 +65,7 @@ class Nightly:
     night_budget_hours: float = 8.0
     over_budget: Literal["cut", "refuse"] = "cut"
     opponents: tuple[str, ...] = ("random", "heuristic")
-    games: int = 100
+    games: int = 1000
     device: Literal["auto", "gpu", "cpu"] = "auto"
 
     def __post_init__(self) -> None:
@@ -142,7 +143,11 @@ def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str) -> Fi
     allowed = int(budget_hours * 3600 * rate / recipe.epochs) // _CUT_ROWS * _CUT_ROWS
     if over_budget == "refuse" or not allowed:
         raise NightTooShort(f"the plan does not fit into the night: {line}; raise night_budget_hours or set over_budget to cut")
-    mix = ", of which the newest unseen days come first and the rest stays unseen" if recipe.selection.unseen_by else ""
+    mix = (
+        ", of which the newest unseen days come first; whole days that do not fit stay unseen"
+        if recipe.selection.unseen_by
+        else ""
+    )
     return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{line}: cut to {allowed} rows{mix}")
 
 

@@ -86,7 +86,9 @@ def test_the_line_says_what_a_cut_of_unseen_days_means(home: Home) -> None:
     _ran(home, 500.0)
     fitted = fit(home, recipe, 0.5, "cut")
     assert (fitted.recipe.selection.max_rows, fitted.recipe.selection.replay) == (450_000, 0.5)
-    assert fitted.line.endswith("cut to 450000 rows, of which the newest unseen days come first and the rest stays unseen")
+    assert fitted.line.endswith(
+        "cut to 450000 rows, of which the newest unseen days come first; whole days that do not fit stay unseen"
+    )
 
 
 def test_one_night_of_the_week_is_a_full_retrain() -> None:

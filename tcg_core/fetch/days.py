@@ -17,7 +17,7 @@ from tcg_core.fetch.errors import FetchError
 from tcg_core.fetch.index import INDEX, INDEX_FILE, Published, dataset_of, parse_index
 from tcg_core.fetch.progress import watching
 from tcg_core.fetch.remote import Remote
-from tcg_core.home import Home, parse_day
+from tcg_core.home import Home, NotADay, parse_day
 from tcg_core.replay.archive import ArchiveError, open_archive
 
 LOG = logging.getLogger("tcg")
@@ -58,7 +58,14 @@ def held_days(home: Home) -> dict[str, str]:
     """Days that need no download, with where they are: ``inbox`` or ``archives``."""
     with catalog(home) as connection:
         held = dict.fromkeys(known_days(connection), "archives")
-    return held | {path.stem: "inbox" for path in home.inbox.glob("*.zip")}
+    return held | {path.stem: "inbox" for path in home.inbox.glob("*.zip") if _is_day(path.stem)}
+
+
+def _is_day(name: str) -> bool:
+    try:
+        return bool(parse_day(name))
+    except NotADay:
+        return False
 
 
 def named(index: Sequence[Published], days: Sequence[str]) -> list[Published]:

@@ -1,5 +1,6 @@
 """Kaggle's index, watched: what is newer is downloaded by a run, what cannot be read is said."""
 
+import shutil
 from collections.abc import Iterator
 
 import dagster as dg
@@ -46,6 +47,9 @@ def test_only_what_is_newer_than_the_newest_day_is_wanted() -> None:
     assert [item.day for item in new_days(index, [V1])] == [LATER]
     assert [item.day for item in new_days(index, [EARLIER])] == [V1, LATER]
     assert new_days(index, [LATER]) == []
+    gap = [Published(day, dataset_of(day)) for day in ("2026-09-01", "2026-09-28", "2026-09-29", LATER)]
+    assert [item.day for item in new_days(gap, ["2026-08-01", LATER])] == ["2026-09-28", "2026-09-29"], "missed, and no history"
+    assert new_days(gap, [LATER]) == [], "what is older than all that is here was never followed"
     assert [item.day for item in new_days(index, [])] == [LATER], "the history of an empty home is asked for by name"
     assert new_days([], []) == []
 
@@ -62,13 +66,26 @@ def test_a_new_day_is_downloaded_by_a_run_and_then_there_is_nothing_new(
 
 
 def test_a_day_that_cannot_be_had_fails_the_run_by_name_and_is_wanted_again(
-    home: Home, instance: dg.DagsterInstance, shelf: Shelf, run: Run
+    home: Home, instance: dg.DagsterInstance, shelf: Shelf, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf.index = _index(LATER)
-    result = run("fetch", {"fetch_days": {"days": [LATER]}})
+    [request] = _tick(instance).run_requests or []
+    result = run("fetch", {"fetch_days": {"days": [LATER]}}, tags=request.tags)
     assert not result.success
     assert failure_of(result)[1].startswith(f"1 of 1 days could not be fetched: {LATER}:")
-    assert _days(_tick(instance)) == [LATER], "the next look continues it"
+    assert (_tick(instance).skip_message or "").startswith(f"{LATER}: failed 1 times, tried again in 1")
+    monkeypatch.setattr("tcg_assets.kaggle._FIRST_PAUSE", 0.0)
+    assert _days(_tick(instance)) == [LATER], "a later look continues it"
+
+
+def test_a_day_that_failed_does_not_hold_up_another(home: Home, instance: dg.DagsterInstance, shelf: Shelf, run: Run) -> None:
+    shelf.index = _index(LATER)
+    [request] = _tick(instance).run_requests or []
+    run("fetch", {"fetch_days": {"days": [LATER]}}, tags=request.tags)
+    (home.inbox / "sample.zip").write_bytes(b"no day at all")
+    shutil.copy(GOLDEN / f"{V1}.zip", home.inbox)
+    shelf.index = _index(V1, LATER, "2026-10-01")
+    assert _days(_tick(instance)) == ["2026-10-01"]
 
 
 def test_without_credentials_the_sensor_says_so(

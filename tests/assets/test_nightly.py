@@ -12,6 +12,7 @@ from tcg_assets.automation import night_config, nightly_schedule
 from tcg_assets.definitions import defs
 from tcg_assets.news import DIGEST_TAG, News
 from tcg_assets.resources import Workspace
+from tcg_core import unfinished
 from tcg_core.catalog.errors import RatingsStale
 from tcg_core.errors import ConfigError
 from tcg_core.home import Home
@@ -73,6 +74,20 @@ def test_a_failed_night_is_tried_the_next_night(instance: dg.DagsterInstance, ho
     _run(instance, "one", dg.DagsterRunStatus.FAILURE)
     [second] = _night(instance, 4).run_requests or []
     assert first.run_key != second.run_key
+
+
+def test_a_run_that_was_given_up_is_not_begun_again_until_something_is_new(
+    instance: dg.DagsterInstance, home: Home, digest: list[str]
+) -> None:
+    run, other = "a" * 16, "b" * 16
+    unfinished.begin(home, run, "2026-08-01", digest[0])
+    unfinished.give_up(home, run, "by hand")
+    (home.checkpoints / run).mkdir(parents=True)
+    assert _night(instance).skip_message == f"nothing new since run {run} was given up: by hand"
+    unfinished.begin(home, other, "2026-08-01", "other days")
+    unfinished.give_up(home, other, "by hand")
+    digest[0] = "three"
+    assert _night(instance).run_requests
 
 
 def test_it_skips_while_a_run_has_not_ended(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
