@@ -8,6 +8,7 @@ from typing import Any
 
 import dagster as dg
 
+from tcg_assets.at_work import at_work
 from tcg_assets.attempts import next_attempt, tags_of
 from tcg_assets.inbox import Arrival, look
 from tcg_assets.jobs import ingest_day, nightly
@@ -26,13 +27,6 @@ from tcg_core.tonight import Tonight, tonight
 
 #: Seconds beyond the training budget that conversion, packing and games may take before the run is ended.
 _REST_OF_THE_NIGHT = 4 * 3600
-_UNFINISHED = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 @dg.sensor(
@@ -101,9 +95,9 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     After nights that were missed it starts one run, for the newest. A champion that cannot be gone on from starts a run too: it
     refuses at its plan, where the failure is seen and told. Raises :class:`ConfigError` for a broken nightly.json.
     """
-    running = context.instance.get_runs(dg.RunsFilter(job_name=nightly.name, statuses=_UNFINISHED), limit=1)
+    running = at_work(context.instance, nightly.name)
     if running:
-        return dg.SkipReason(f"run {running[0].run_id[:8]} of {nightly.name} has not ended")
+        return dg.SkipReason(running)
     configured = load_nightly(workspace.home())
     night = context.scheduled_execution_time.astimezone(configured.tzinfo).date()
     begun = going_on(context.log, workspace.home())

@@ -16,6 +16,7 @@ from pathlib import Path
 import dagster as dg
 from dagster._core.events import DagsterEventType
 
+from tcg_assets.at_work import ENDED
 from tcg_assets.attempts import DAY_TAG
 from tcg_assets.instance import open_instance
 from tcg_core.errors import TcgError
@@ -23,7 +24,6 @@ from tcg_core.home import Home
 from tcg_core.ops.listing import size
 from tcg_core.ops.maintenance import load_maintenance
 
-_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 _DAY_SECONDS = 86_400.0
 _PARTITION = "dagster/partition"
 _AT_ONCE = 500
@@ -76,7 +76,7 @@ def plan_history(instance: dg.DagsterInstance, home: Home, days: int) -> History
         last = (*place, False) not in seen
         last_success = run.status is dg.DagsterRunStatus.SUCCESS and (*place, True) not in seen
         seen |= {(*place, False)} | ({(*place, True)} if last_success else set())
-        if run.status not in _ENDED:
+        if run.status not in ENDED:
             kept["not ended"] += 1
         elif time.time() - ended < days * _DAY_SECONDS:
             kept[f"younger than {days} days"] += 1

@@ -6,6 +6,7 @@ import time
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.at_work import at_work
 from tcg_assets.outcome import refusals, relayed_log
 from tcg_assets.resources import Workspace
 from tcg_core.errors import TcgError
@@ -57,14 +58,13 @@ def fetch() -> None:
     description="Downloads days that Kaggle published; needs credentials",
 )
 def kaggle_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.RunRequest | dg.SkipReason:
-    """Starts `fetch` for days that Kaggle published after the newest one here; needs Kaggle credentials and says so."""
+    """Starts `fetch` for published days that are new here or were missed lately; needs Kaggle credentials and says so."""
     from tcg_core.fetch import days, remote
     from tcg_core.fetch.arrivals import new_days
 
-    unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
-    at_work = context.instance.get_runs(dg.RunsFilter(job_name=fetch.name, statuses=unfinished), limit=1)
-    if at_work:
-        return dg.SkipReason(f"run {at_work[0].run_id[:8]} of {fetch.name} has not ended")
+    running = at_work(context.instance, fetch.name)
+    if running:
+        return dg.SkipReason(running)
     home = workspace.home()
     try:
         index = days.published_days(home, remote.KaggleRemote())
@@ -93,6 +93,3 @@ def _held_back(instance: dg.DagsterInstance, day: str) -> str:
     pause = min(_FIRST_PAUSE * 4 ** (len(failed) - 1), _LONGEST_PAUSE)
     wait = max(record.end_time or 0.0 for record in failed) + pause - time.time()
     return f"{day}: failed {len(failed)} times, tried again in {wait:.0f} s" if wait > 0 else ""
-
-
-_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)

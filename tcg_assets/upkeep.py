@@ -3,13 +3,13 @@
 
 import dagster as dg
 
+from tcg_assets.at_work import at_work
 from tcg_assets.deadlines import WHEN
 from tcg_assets.maintenance import audit, backup, retention
 from tcg_assets.resources import Workspace
 from tcg_core.ops.maintenance import cron_of, load_maintenance
 
 _ON = dg.DefaultScheduleStatus.RUNNING
-_ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
 
 @dg.schedule(
@@ -58,8 +58,7 @@ def retention_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspa
 
 
 def _unless_at_work(context: dg.ScheduleEvaluationContext, job: dg.JobDefinition) -> dg.RunRequest | dg.SkipReason:
-    unfinished = [status for status in dg.DagsterRunStatus if status not in _ENDED]
-    at_work = context.instance.get_runs(dg.RunsFilter(job_name=job.name, statuses=unfinished), limit=1)
-    if at_work:
-        return dg.SkipReason(f"run {at_work[0].run_id[:8]} of {job.name} has not ended")
+    running = at_work(context.instance, job.name)
+    if running:
+        return dg.SkipReason(running)
     return dg.RunRequest(run_key=f"{job.name}:{context.scheduled_execution_time.isoformat()}")

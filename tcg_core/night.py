@@ -53,7 +53,7 @@ class Nightly:
     ``mode``: ``finetune`` goes on from the champion's run, and while a baseline reigns does as ``fresh``, which trains from fresh
     weights on the days that the recipe selects; ``full`` on all validated days, as the night of ``full_weekday`` in any mode.
     ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused. ``games``: against each opponent;
-    with 100 the verdict on a champion is out of reach of anything that does not win four of five, with 1,000 of 55 %.
+    few games leave the verdict on a champion undecided, whatever they show.
     """
 
     at: str = "03:00"
