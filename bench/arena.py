@@ -19,9 +19,9 @@ from tcg_core.arena.opponents import resolve, source_of, unpacked
 from tcg_core.arena.pool import run_schedule
 from tcg_core.arena.schedule import make_schedule, store_schedule
 from tcg_core.arena.worker import SCHEDULE
+from tcg_core.base.home import Home
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import sample_deck
-from tcg_core.home import Home
 from tcg_core.submission.runtime.agent import PolicyAgent
 
 

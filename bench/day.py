@@ -20,11 +20,11 @@ import pyarrow.parquet as parquet
 
 from bench import measure
 from bench.recorded import record
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.reader import ROWS, DayReader
-from tcg_core.dataset.take import add_archive, take_archive
-from tcg_core.home import Home
+from tcg_core.base.home import Home
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import add_archive, take_archive
+from tcg_core.rows.reader import ROWS, DayReader
 
 DAY = "2026-09-01"
 PEER = Path(__file__).with_name("peer_padded_day.py")

@@ -5,10 +5,10 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import sha256_bytes
-from tcg_core.backfill import backfill
+from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog, transaction
-from tcg_core.home import Home
+from tcg_core.days.backfill import backfill
 from tcg_core.replay.record_day import record_day
 
 FIRST = "2020-01-01"

@@ -24,15 +24,15 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.loader import LoadingContextForTest
 
 from bench import many_days
+from tcg_assets.assets.news import news
+from tcg_assets.cli.launch import run_day
+from tcg_assets.cli.serve import command, environment
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import run_day
-from tcg_assets.mirror import mirror_days
-from tcg_assets.news import news
-from tcg_assets.serve import command, environment
-from tcg_core.backfill import backfill
-from tcg_core.dataset.take import take_archive
-from tcg_core.home import VARIABLE, Home
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.mirror import mirror_days
+from tcg_core.base.home import VARIABLE, Home
+from tcg_core.days.backfill import backfill
+from tcg_core.days.take import take_archive
 from tcg_core.replay.record_day import record_day
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,8 +68,8 @@ def starting() -> None:
     for what, arguments in (
         ("import tcg_assets.definitions", ["-c", "import tcg_assets.definitions"]),
         ("dagster definitions validate", ["-m", "dagster", "definitions", "validate", "-w", "workspace.yaml"]),
-        ("tcg --help", ["-m", "tcg_core.cli", "--help"]),
-        ("tcg status", ["-m", "tcg_core.cli", "status"]),
+        ("tcg --help", ["-m", "tcg_assets.cli.main", "--help"]),
+        ("tcg status", ["-m", "tcg_assets.cli.main", "status"]),
     ):
         timed(what, lambda arguments=arguments: _command(arguments))
 
@@ -103,8 +103,8 @@ def thousand(home: Home, count: int) -> None:
     with open_instance(home) as instance:
         timed("mirror them again", lambda: mirror_days(instance, home))
         timed("select the days and their digest, as each tick of the nightly does", lambda: news(home))
-    timed(f"tcg sync of {count} days, nothing known", lambda: _command(["-m", "tcg_assets.sync"]))
-    timed("tcg sync again, everything known", lambda: _command(["-m", "tcg_assets.sync"]))
+    timed(f"tcg sync of {count} days, nothing known", lambda: _command(["-m", "tcg_assets.sync.fill"]))
+    timed("tcg sync again, everything known", lambda: _command(["-m", "tcg_assets.sync.fill"]))
     with open_instance(home) as instance:
         key = dg.AssetKey("parquet_day")
         timed("partitions of parquet_day that are materialized", lambda: len(instance.get_materialized_partitions(key)))

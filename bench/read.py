@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from bench import measure
 from bench.encode import _identity_tables
-from tcg_core.dataset.cache import RowGroupCache
-from tcg_core.dataset.reader import ROWS, DayReader
 from tcg_core.encode.collate import collate
 from tcg_core.plan.rows import PlanDay
+from tcg_core.rows.cache import RowGroupCache
+from tcg_core.rows.reader import ROWS, DayReader
 from tcg_core.train.data import STREAMS, Source
 
 

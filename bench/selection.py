@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from bench import measure
-from tcg_core.atomic import sha256_bytes
+from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.home import Home
 from tcg_core.catalog.cap_order import order_day
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.files import remember
 from tcg_core.catalog.selection import select_days
-from tcg_core.dataset.checks.coverage import row_coverage
-from tcg_core.dataset.layout import EXPECTED
-from tcg_core.dataset.reader import ROWS
-from tcg_core.home import Home
+from tcg_core.days.checks.coverage import row_coverage
+from tcg_core.days.layout import EXPECTED
 from tcg_core.recipe import Selection
+from tcg_core.rows.reader import ROWS
 
 SELECTIONS = {
     "all days": Selection(all_days=True),

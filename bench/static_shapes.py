@@ -18,26 +18,26 @@ from pathlib import Path
 
 from bench.measure import machine
 from bench.recorded import record
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import card_features, load_cards
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import add_archive, take_archive
+from tcg_core.base.home import Home
+from tcg_core.cards.features import card_features, load_cards
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import add_archive, take_archive
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.cards import load_cards as engine_cards
-from tcg_core.home import Home
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.config import ModelConfig
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
-from tcg_core.train import static_shapes
+from tcg_core.train.compiled.loss import shapes as static_shapes
+from tcg_core.train.compiled.plan import choose_shapes
 from tcg_core.train.data import open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
 from tcg_core.train.session import open_session
 from tcg_core.train.shapes import Cost, cpu_cost, gpu_cost
-from tcg_core.train.static_plan import choose_shapes
 
 DAY, SIZES, SHAPES, FIXED = "2026-09-01", (1024, 256), (1, 2, 4, 6, 8, 12), 20
 SMALL = ModelConfig(d_model=32, heads=2, layers=2, ff=64, registers=4)

@@ -29,20 +29,20 @@ from bench.measure import machine
 from bench.peer_padded_day import FLOATS, INTS, convert
 from bench.peer_padded_net import COLUMNS, Peer
 from bench.recorded import record
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import card_features, load_cards
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.reader import DayReader
-from tcg_core.dataset.take import add_archive, take_archive
+from tcg_core.base.home import Home
+from tcg_core.cards.features import card_features, load_cards
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import add_archive, take_archive
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.cards import load_cards as engine_cards
-from tcg_core.home import Home
 from tcg_core.model.bootstrap import facts, mlx
 from tcg_core.model.names import weight_table
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
+from tcg_core.rows.reader import DayReader
 from tcg_core.train.loop import Clock
 from tcg_core.train.loss import Normalizer, combine, sums
 from tcg_core.train.optimizer import clip, initial_state, update

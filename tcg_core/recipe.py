@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from tcg_core.errors import ConfigError
+from tcg_core.base.errors import ConfigError
+from tcg_core.base.settings import told
 from tcg_core.model.config import ModelConfig
-from tcg_core.settings import told
 
 #: Kept in every checkpoint; a warm start under another value is refused, so that an episode never changes sides.
 SPLIT_SEED = 20260616

@@ -8,19 +8,31 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
 FLOW = [
+    "base",
+    "encode",
+    "model",
+    "cards",
     "engine",
     "replay",
     "catalog",
+    "ratings",
+    "lineage",
+    "rows",
+    "lookahead",
     "fetch",
-    "encode",
-    "dataset",
+    "store",
+    "days",
     "plan",
-    "model",
     "train",
     "convert",
     "submission",
     "arena",
+    "borrow",
+    "clef",
+    "nightly",
     "ops",
+    "alerts",
+    "explain",
 ]
 SOURCES = sorted([*PROJECT.glob("tcg_core/**/*.py"), *PROJECT.glob("tcg_assets/**/*.py")])
 MLX_PACKAGES = {"model", "train", "convert"}

@@ -4,10 +4,10 @@
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.assets.resources import Workspace
 from tcg_assets.assets.wiring import described
 from tcg_assets.checks import specs
-from tcg_assets.outcome import materialized, run_stage
-from tcg_assets.resources import Workspace
+from tcg_assets.pages.outcome import materialized, run_stage
 
 
 class CardsConfig(dg.Config):
@@ -22,7 +22,7 @@ class CardsConfig(dg.Config):
 )
 def card_features(context: dg.AssetExecutionContext, config: CardsConfig, workspace: Workspace) -> dg.MaterializeResult:
     """Features of every card and attack by (engine generation, id), and the canonical vocabulary over generations."""
-    from tcg_core.dataset.card_features import card_features as build
+    from tcg_core.cards.features import card_features as build
     from tcg_core.engine.cards import load_attacks, load_cards
 
     ran = run_stage(

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import dagster as dg
 
+from tcg_assets.assets.deadlines import WHEN, deadline
+from tcg_assets.assets.partitions import days
+from tcg_assets.assets.resources import Workspace
 from tcg_assets.assets.wiring import DAY_POOL, day_spec, described
 from tcg_assets.checks import specs
-from tcg_assets.deadlines import WHEN, deadline
-from tcg_assets.observe import day_page, tell_lineage
-from tcg_assets.outcome import materialized, run_stage
-from tcg_assets.partitions import days
-from tcg_assets.resources import Workspace
-from tcg_core.checks import Check
+from tcg_assets.pages.observe import day_page, tell_lineage
+from tcg_assets.pages.outcome import materialized, run_stage
+from tcg_core.base.checks import Check
 
 _OF_CATALOG = "catalog_"
 
@@ -28,7 +28,7 @@ _OF_CATALOG = "catalog_"
 )
 def day_archive(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
     """The day's zip, moved from the inbox to `archives/DATE/SHA256.zip`, with the members of its central directory."""
-    from tcg_core.dataset.take import take_archive
+    from tcg_core.days.take import take_archive
 
     ran = run_stage(context, lambda: take_archive(workspace.home(), context.partition_key))
     return materialized(context, "day_archive", ran)
@@ -58,8 +58,8 @@ def day_archive(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.M
 )
 def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterator[dg.MaterializeResult]:
     """One pass over the day's archive feeds the catalog and the staged Parquet alike."""
-    from tcg_core.dataset.build import build_day as build
-    from tcg_core.dataset.would_ko.kept import kept_settings
+    from tcg_core.days.build import build_day as build
+    from tcg_core.lookahead.kept import kept_settings
 
     home, day = workspace.home(), context.partition_key
     ran = run_stage(context, lambda: build(home, day, would_ko=kept_settings(home, day)))
@@ -80,8 +80,8 @@ def build_day(context: dg.AssetExecutionContext, workspace: Workspace) -> Iterat
 )
 def parquet_day(context: dg.AssetExecutionContext, workspace: Workspace) -> dg.MaterializeResult:
     """Promotion: the staged day renamed to `days/DATE/SHA12/` and marked `validated` in the catalog, as one commit."""
-    from tcg_core.dataset.promote import promote_day
-    from tcg_core.day_states import ROWLESS, gap_before, named
+    from tcg_core.days.absent import ROWLESS, gap_before, named
+    from tcg_core.days.promote import promote_day
 
     home = workspace.home()
     ran = run_stage(context, lambda: promote_day(home, context.partition_key))

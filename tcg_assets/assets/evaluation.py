@@ -4,14 +4,14 @@
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.assets.deadlines import WHEN, deadline
+from tcg_assets.assets.handover import hand_over
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.assets.typed import plain
 from tcg_assets.assets.wiring import chain
-from tcg_assets.deadlines import WHEN, deadline
-from tcg_assets.handover import hand_over
-from tcg_assets.metadata import inputs_table
-from tcg_assets.observe import tell_lineage
-from tcg_assets.outcome import materialized, refusals, run_stage
-from tcg_assets.resources import Workspace
-from tcg_assets.typed import plain
+from tcg_assets.pages.metadata import inputs_table
+from tcg_assets.pages.observe import tell_lineage
+from tcg_assets.pages.outcome import materialized, refusals, run_stage
 
 
 class TournamentConfig(dg.Config):
@@ -65,8 +65,8 @@ def tournament(context: dg.AssetExecutionContext, config: TournamentConfig, work
 def champion(context: dg.AssetExecutionContext, config: ChampionConfig, workspace: Workspace) -> dg.MaterializeResult:
     """The submission that reigns: it changes only when a tournament says that another is stronger. Its version is its id."""
     from tcg_core.arena.champion import crown
+    from tcg_core.base.manifest import read_manifest
     from tcg_core.catalog.registry import find
-    from tcg_core.provenance import read_manifest
 
     home = workspace.home()
     with refusals():

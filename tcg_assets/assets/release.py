@@ -6,11 +6,11 @@ from typing import Literal
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.assets.handover import hand_over
+from tcg_assets.assets.resources import Workspace
 from tcg_assets.assets.wiring import chain
-from tcg_assets.handover import hand_over
-from tcg_assets.observe import submission_origin
-from tcg_assets.outcome import materialized, refusals, run_stage
-from tcg_assets.resources import Workspace
+from tcg_assets.pages.observe import submission_origin
+from tcg_assets.pages.outcome import materialized, refusals, run_stage
 
 
 class ArtifactConfig(dg.Config):

@@ -12,20 +12,20 @@ from typing import Any, Literal
 import dagster as dg
 from pydantic import Field
 
+from tcg_assets.assets.handover import hand_over
+from tcg_assets.assets.phases import last_plan
+from tcg_assets.assets.recipes import PRESETS, Preset, asked, asked_curriculum, require_one_meaning
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.assets.typed import RecipeConfig, plain, with_default
+from tcg_assets.assets.unfinished import noted
 from tcg_assets.assets.wiring import chain
-from tcg_assets.handover import hand_over
-from tcg_assets.outcome import Ran, materialized, refusals, run_stage
-from tcg_assets.phases import last_plan
-from tcg_assets.recipes import PRESETS, Preset, asked, asked_curriculum, require_one_meaning
-from tcg_assets.resources import Workspace
-from tcg_assets.typed import RecipeConfig, plain, with_default
-from tcg_assets.unfinished import noted
-from tcg_assets.wire import ran_of
-from tcg_core.built import Built
-from tcg_core.home import Home
-from tcg_core.night import fit
+from tcg_assets.pages.outcome import Ran, materialized, refusals, run_stage
+from tcg_assets.trainer.wire import ran_of
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.settings import to_dict
+from tcg_core.nightly.settings import fit
 from tcg_core.plan.curriculum import DEFAULT, Curriculum
-from tcg_core.settings import to_dict
 
 _ROOT = Path(__file__).resolve().parents[2]
 CurriculumConfig = with_default(Curriculum, "phases", to_dict(DEFAULT)["phases"])
@@ -144,7 +144,7 @@ def _trained(
     allow_inexact: bool = False,
     budget_hours: float = 0.0,
 ) -> Ran:
-    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan]
+    command = [sys.executable, "-m", "tcg_assets.trainer.__main__", "--home", str(home.root), "--plan", plan]
     command += ["--device", device, "--parent", str(os.getpid())] + ["--allow-inexact"] * allow_inexact
     command += ["--budget-hours", str(budget_hours)]
     with noted(context, home, plan):

@@ -6,10 +6,10 @@ from typing import Any
 import dagster as dg
 
 from tcg_assets.checks import specs
-from tcg_assets.code import code_version
+from tcg_core.base.code import code_version
 
 OWNERS = ("team:tcg",)
-#: One pool for the whole chain from plan to tournament; its limit is set at set-up (tcg_assets.instance).
+#: One pool for the whole chain from plan to tournament; its limit is set at set-up (tcg_assets.sync.instance).
 CHAIN_POOL = "trainer"
 #: Days that are built at once, each by worker processes of its own: by the queue, the UI and command lines together.
 DAY_POOL = "day_builds"

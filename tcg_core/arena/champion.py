@@ -16,7 +16,11 @@ from tcg_core.arena.tournament import KIND as TOURNAMENT
 from tcg_core.arena.tournament import TABLE
 from tcg_core.arena.verdict import Judgement, judge
 from tcg_core.arena.worker import SCHEDULE
-from tcg_core.built import Built
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.promotions import (
@@ -29,11 +33,7 @@ from tcg_core.catalog.promotions import (
     promotions_root,
     record,
 )
-from tcg_core.checks import Check
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
-from tcg_core.lineage_days import days_behind, inputs_of_all, marks
-from tcg_core.provenance import verify_files
+from tcg_core.lineage.days import days_behind, inputs_of_all, marks
 
 KIND = "champion"
 _TRIES = 5
@@ -62,7 +62,7 @@ def crown(home: Home, tournament_id: str) -> Built:
     """Decides by a tournament whose checks passed whether its candidate becomes champion; returns the champion, whoever it
     is. Deciding again by the same tournament changes nothing.
 
-    Raises :class:`~tcg_core.errors.TcgError` for an unknown, damaged or failed tournament or submission.
+    Raises :class:`~tcg_core.base.errors.TcgError` for an unknown, damaged or failed tournament or submission.
     """
     judged = _judged(home, tournament_id)
     for _ in range(_TRIES):

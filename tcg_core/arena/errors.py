@@ -1,6 +1,6 @@
 """What can go wrong with a match or tournament, for people to read."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class ArenaError(TcgError):

@@ -8,14 +8,14 @@ from typing import Any
 
 from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.schedule import Player
-from tcg_core.atomic import sha256_file, sha256_json
+from tcg_core.base.atomic import sha256_file, sha256_json
+from tcg_core.base.errors import TcgError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, code_identity, read_manifest
 from tcg_core.catalog import registry
 from tcg_core.engine.agents import BASELINES
 from tcg_core.engine.decks import read_deck, resolve_deck, validate_deck
 from tcg_core.engine.errors import DeckError
-from tcg_core.errors import TcgError, UnknownId
-from tcg_core.home import Home
-from tcg_core.provenance import MANIFEST, code_identity, read_manifest
 from tcg_core.submission.archive import ArchiveRefused, extract_archive
 from tcg_core.submission.host.process import AgentFailure, AgentProcess
 from tcg_core.submission.names import ARCHIVE, DECK, ENTRY, KIND

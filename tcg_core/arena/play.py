@@ -9,12 +9,12 @@ from tcg_core.arena.opponents import resolve
 from tcg_core.arena.pool import run_schedule
 from tcg_core.arena.schedule import make_schedule, store_schedule
 from tcg_core.arena.worker import SCHEDULE
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 
 
 def play_one(home: Home, first: str, second: str, seed: int = 13, generation: str = "v1") -> dict[str, Any]:
     """Plays ``first`` in seat 0 against ``second`` once, in a process of its own; returns what came of it, as seen from
-    seat 0. Raises :class:`~tcg_core.errors.TcgError` for a player that cannot be played."""
+    seat 0. Raises :class:`~tcg_core.base.errors.TcgError` for a player that cannot be played."""
     ours, theirs = resolve(home, first, generation), resolve(home, second, generation)
     if ours.name == theirs.name:
         ours, theirs = replace(ours, name=f"{ours.name} (seat 0)"), replace(theirs, name=f"{theirs.name} (seat 1)")

@@ -10,7 +10,7 @@ from tcg_core.arena.match import Match
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Schedule, ScheduledGame
 from tcg_core.arena.seats import Seat, open_seat
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 
 #: Games in play at once where every seat takes many: enough that rows of like size can be asked together.
 TOGETHER = 32

@@ -21,9 +21,9 @@ from tcg_core.arena.playing import TOGETHER
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Schedule
 from tcg_core.arena.worker import CURRENT, SCRATCH, Job, game_path, note_path, read_games
-from tcg_core.atomic import write_json
-from tcg_core.home import Home
-from tcg_core.progress import phase
+from tcg_core.base.atomic import write_json
+from tcg_core.base.home import Home
+from tcg_core.base.progress import phase
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _POLL = 0.05

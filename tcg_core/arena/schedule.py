@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.arena.errors import ScheduleError
-from tcg_core.atomic import sha256_bytes, sha256_json, write_json
+from tcg_core.base.atomic import sha256_bytes, sha256_json, write_json
+from tcg_core.base.settings import from_dict, to_dict
 from tcg_core.replay.record_format import check_best_of
-from tcg_core.settings import from_dict, to_dict
 
 SCHEDULE_VERSION = 1
 
@@ -92,7 +92,7 @@ def make_schedule(
 
     Pairs of all opponents are interleaved, so that a schedule cut short has met everybody. Raises
     :class:`ScheduleError` for an odd or non-positive number, fewer than two players or two of one name, and
-    :class:`~tcg_core.errors.ConfigError` for a ``best_of`` that the generation does not play.
+    :class:`~tcg_core.base.errors.ConfigError` for a ``best_of`` that the generation does not play.
     """
     check_best_of(generation, best_of)
     if games < 2 or games % 2:
@@ -118,7 +118,7 @@ def make_schedule(
 
 def check_schedule(schedule: Schedule) -> None:
     """Raises :class:`ScheduleError` naming the first fault: indices, pairs not swapped, seats not balanced; and
-    :class:`~tcg_core.errors.ConfigError` for a ``best_of`` that the generation does not play."""
+    :class:`~tcg_core.base.errors.ConfigError` for a ``best_of`` that the generation does not play."""
     check_best_of(schedule.generation, schedule.best_of)
     if [game.index for game in schedule.games] != list(range(len(schedule.games))):
         raise ScheduleError("the schedule's games are not numbered 0, 1, 2, ...")

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.opponents import BASELINE, SUBMISSION, hash_of, source_of, unpack
 from tcg_core.arena.schedule import Player
+from tcg_core.base.home import Home
 from tcg_core.engine.agents import Agent, make_agent
-from tcg_core.home import Home
 from tcg_core.submission.host.process import AgentFailure, AgentProcess, Limits, Reason
 
 #: What an agent that is not ours may use; Kaggle gives two agents 8 to 12 GB together.

@@ -24,13 +24,10 @@ from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import Summary, summarise
 from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE
-from tcg_core.atomic import publishing, write_bytes, write_json
-from tcg_core.built import Built
-from tcg_core.catalog import registry
-from tcg_core.engine.decks import deck_hash
-from tcg_core.engine.library import engine_version
-from tcg_core.home import Home
-from tcg_core.provenance import (
+from tcg_core.base.atomic import publishing, write_bytes, write_json
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
@@ -40,6 +37,9 @@ from tcg_core.provenance import (
     verify_files,
     write_manifest,
 )
+from tcg_core.catalog import registry
+from tcg_core.engine.decks import deck_hash
+from tcg_core.engine.library import engine_version
 
 KIND = "tournament"
 TABLE, REPORT, PLOT, SUMMARY = "games.parquet", "report.html", "scores.png", "summary.json"
@@ -65,7 +65,7 @@ def tournament(
     generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their
     own; nonce: another one makes a new tournament of equal settings; decision_cap: of both seats together in a game, beyond
     which it has no result; seconds_budget: of a seat in a game; best_of: more than 1 in engine generation v2 only. Raises
-    :class:`~tcg_core.errors.TcgError` for a refusal.
+    :class:`~tcg_core.base.errors.TcgError` for a refusal.
     """
     directory = registry.require_passed(home, SUBMISSION, submission_id)
     origin = verify_files(directory)

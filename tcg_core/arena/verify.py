@@ -6,7 +6,7 @@ from typing import Any
 
 from tcg_core.arena.results import game_of
 from tcg_core.arena.schedule import Schedule
-from tcg_core.checks import Check
+from tcg_core.base.checks import Check
 from tcg_core.engine.score import winner
 
 

@@ -16,10 +16,10 @@ from tcg_core.arena.errors import ArenaError
 from tcg_core.arena.playing import play_games
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import ScheduledGame, load_schedule
-from tcg_core.atomic import write_json
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
-from tcg_core.settings import from_dict
+from tcg_core.base.atomic import write_json
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict
 
 SCHEDULE, GAMES, CURRENT, SCRATCH = "schedule.json", "games", "current", "scratch"
 

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tcg_core.base.home import Home
 from tcg_core.catalog.cap_order import declare
 from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.filesystem import network_type
 from tcg_core.catalog.schema import MIGRATIONS, Migration
-from tcg_core.home import Home
 
 BUSY_SECONDS = 30.0
 

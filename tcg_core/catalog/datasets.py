@@ -3,10 +3,10 @@
 import sqlite3
 from dataclasses import asdict, dataclass
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.catalog.connection import now
 from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.records import DatasetRecord
-from tcg_core.errors import UnknownId
 
 #: What may follow what. ``staged`` from anywhere: the same build was made again.
 TRANSITIONS: dict[str, tuple[str, ...]] = {

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tcg_core.base.errors import UnknownId
+from tcg_core.base.home import Home
 from tcg_core.catalog.cap_order import forget_day, order_day
 from tcg_core.catalog.connection import catalog, now
 from tcg_core.catalog.datasets import datasets_of, supersede_all
 from tcg_core.catalog.errors import EpisodeConflict
 from tcg_core.catalog.records import EpisodeRecord
-from tcg_core.errors import UnknownId
-from tcg_core.home import Home
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Refusals of the catalog."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class CatalogError(TcgError):

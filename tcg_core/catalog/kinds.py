@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tcg_core.provenance import Manifest
+from tcg_core.base.manifest import Manifest
 
 ARCHIVE, STAGED, DAY = "day_archive", "staged_day", "parquet_day"
 

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from tcg_core.atomic import write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog, now, transaction
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
 
 #: The first incumbent: a baseline that every home has.
 BOOTSTRAP = "heuristic"

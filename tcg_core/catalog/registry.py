@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import TEMP_PREFIX, canonical_json, write_json
+from tcg_core.base.atomic import TEMP_PREFIX, canonical_json, write_json
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, RECORDED, Manifest, read_manifest
 from tcg_core.catalog.connection import catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.catalog.kinds import archive_manifest, as_staged
 from tcg_core.catalog.promotions import restore
-from tcg_core.checks import Check
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.home import Home
-from tcg_core.provenance import MANIFEST, RECORDED, Manifest, read_manifest
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tcg_core.atomic import sha256_file
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.home import Home
-from tcg_core.provenance import read_manifest
+from tcg_core.base.atomic import sha256_file
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 
 SUMMARY, CHECKPOINT = "summary.json", "checkpoint"
 

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from tcg_core.base.errors import UnknownId
+from tcg_core.base.home import parse_day
 from tcg_core.catalog.cap_order import Head
 from tcg_core.catalog.caps import Episode
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.files import require_file, verified
 from tcg_core.catalog.kept import Kept
-from tcg_core.catalog.ratings import DayRating, replay_chain, top_agents
 from tcg_core.catalog.seen import seen_by
+from tcg_core.catalog.standing import DayRating, replay_chain, top_agents
 from tcg_core.catalog.unseen import Candidate, take_unseen
-from tcg_core.errors import UnknownId
-from tcg_core.home import parse_day
 from tcg_core.recipe import SPLIT_SEED, Selection
 
 LOG = logging.getLogger("tcg")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pyarrow.parquet as parquet
 
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.days import day_row, known_days
 from tcg_core.catalog.selection import ROWS_FILE
-from tcg_core.checks import Check
-from tcg_core.home import Home
 
 _SHOWN = 5
 

@@ -5,26 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tcg_core.atomic import publishing, write_bytes, write_json
-from tcg_core.built import Built
-from tcg_core.catalog import registry
-from tcg_core.checks import Check
-from tcg_core.convert.checks import fp32, parity, reloaded, strict_names
-from tcg_core.convert.decisions import plan_reference
-from tcg_core.convert.players import mlx_player, torch_player
-from tcg_core.convert.reference import write_reference
-from tcg_core.convert.reload import reload
-from tcg_core.convert.replay import compare, replay
-from tcg_core.encode.schema import SCHEMA
-from tcg_core.home import Home
-from tcg_core.model.architecture import MASK_VALUE
-from tcg_core.model.names import join_arrays
-from tcg_core.model.tensors import read_safetensors, safetensors_bytes
-from tcg_core.model.torch_load import CONTRACT, CONTRACT_VERSION, REFERENCE, WEIGHTS, load_artifact
-from tcg_core.plan.load import load_plan
-from tcg_core.plan.plan import Plan
-from tcg_core.progress import phase
-from tcg_core.provenance import (
+from tcg_core.base.atomic import publishing, write_bytes, write_json
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
@@ -35,8 +20,23 @@ from tcg_core.provenance import (
     versions,
     write_manifest,
 )
-from tcg_core.train.checkpoint import load_weights
-from tcg_core.train.pointers import require
+from tcg_core.base.progress import phase
+from tcg_core.catalog import registry
+from tcg_core.convert.checks import fp32, parity, reloaded, strict_names
+from tcg_core.convert.decisions import plan_reference
+from tcg_core.convert.players import mlx_player, torch_player
+from tcg_core.convert.reference import write_reference
+from tcg_core.convert.reload import reload
+from tcg_core.convert.replay import compare, replay
+from tcg_core.encode.schema import SCHEMA
+from tcg_core.model.architecture import MASK_VALUE
+from tcg_core.model.names import join_arrays
+from tcg_core.model.tensors import read_safetensors, safetensors_bytes
+from tcg_core.model.torch_load import CONTRACT, CONTRACT_VERSION, REFERENCE, WEIGHTS, load_artifact
+from tcg_core.plan.load import load_plan
+from tcg_core.plan.plan import Plan
+from tcg_core.train.runs.checkpoint import load_weights
+from tcg_core.train.runs.pointers import require
 
 KIND, CHECKPOINT_KIND, CARDS_KIND = "torch_artifact", "checkpoint", "card_features"
 CHECKS = "checks.json"
@@ -64,7 +64,7 @@ def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> 
     at; nothing later accepts it.
 
     Raises :class:`~tcg_core.catalog.errors.ChecksNotPassed` for a run whose checks failed or are absent,
-    :class:`~tcg_core.errors.UnknownId` for an unknown run, :class:`~tcg_core.errors.IntegrityError` for changed files,
+    :class:`~tcg_core.base.errors.UnknownId` for an unknown run, :class:`~tcg_core.base.errors.IntegrityError` for changed files,
     :class:`~tcg_core.model.config.ModelError` naming a leaf.
     """
     checkpoint = read_manifest(registry.require_passed(home, CHECKPOINT_KIND, run))

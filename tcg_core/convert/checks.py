@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcg_core.checks import Check
+from tcg_core.base.checks import Check
 from tcg_core.convert.replay import Difference
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.names import MODEL_PREFIX, TABLE_PREFIX, weight_table

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcg_core.base.home import Home
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.reference import Reference, Step
-from tcg_core.dataset.reader import DayReader
-from tcg_core.dataset.would_ko.read import LookedDayReader
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.collate import blank_looks, collate
 from tcg_core.encode.columns import Columns
-from tcg_core.home import Home
+from tcg_core.lookahead.read import LookedDayReader
 from tcg_core.model.batch import INPUTS, WOULD_KO
 from tcg_core.plan.plan import Plan
+from tcg_core.rows.reader import DayReader
 
 Array = npt.NDArray[Any]
 

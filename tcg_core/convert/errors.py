@@ -1,6 +1,6 @@
 """What conversion refuses."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class ConvertError(TcgError):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tcg_core.atomic import write_bytes
+from tcg_core.base.atomic import write_bytes
 from tcg_core.convert.errors import ConvertError
 from tcg_core.model.batch import INPUTS, WOULD_KO
 from tcg_core.model.tensors import read_with_metadata, safetensors_bytes

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import tcg_core
+from tcg_core.base.errors import TcgError
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
 from tcg_core.convert.reference import read_reference
 from tcg_core.convert.replay import Player, compare, replay
-from tcg_core.errors import TcgError
 from tcg_core.model.config import ModelError
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, load_artifact
 
@@ -79,7 +79,7 @@ def _load(directory: Path, reference: Path | None, tolerance: float | None) -> t
     if reference is None or tolerance is None:
         raise ConvertError(f"{directory} has no {CONTRACT}: to reload a checkpoint give --reference and --tolerance")
     # Imported here: the artifact side must load nothing of training.
-    from tcg_core.train.checkpoint import load_weights
+    from tcg_core.train.runs.checkpoint import load_weights
 
     architecture, weights, tables, _ = load_weights(directory)
     return mlx_player(architecture, weights, tables, str(directory)), tolerance, reference

@@ -5,8 +5,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.engine.library import check_generation, load_library
-from tcg_core.errors import UnknownId
 
 POKEMON, ITEM, TOOL, SUPPORTER, STADIUM, BASIC_ENERGY, SPECIAL_ENERGY = range(7)
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tcg_core.atomic import sha256_bytes, write_bytes
+from tcg_core.base.atomic import sha256_bytes, write_bytes
+from tcg_core.base.errors import UnknownId
+from tcg_core.base.home import Home
 from tcg_core.engine.battle import DECK_RULES, DECK_SIZE
 from tcg_core.engine.cards import BASIC_ENERGY, POKEMON, Card, cards_by_id, load_cards
 from tcg_core.engine.errors import DeckError
 from tcg_core.engine.library import REMEDY, EngineMissing, check_generation, engine_directory
-from tcg_core.errors import UnknownId
-from tcg_core.home import Home
 
 __all__ = [
     "SAMPLE",

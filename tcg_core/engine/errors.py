@@ -1,6 +1,6 @@
 """What can go wrong with the engine, as exceptions instead of a dead process."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class EngineMissing(TcgError):

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcg_core.base.errors import ConfigError
 from tcg_core.engine.errors import EngineBroken, EngineMissing
-from tcg_core.errors import ConfigError
 
 __all__ = [
     "GENERATIONS",

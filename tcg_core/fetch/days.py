@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from tcg_core.atomic import fsync_directory
+from tcg_core.base.atomic import fsync_directory
+from tcg_core.base.home import Home, NotADay, parse_day
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.days import known_days
 from tcg_core.fetch.errors import FetchError
 from tcg_core.fetch.index import INDEX, INDEX_FILE, Published, dataset_of, parse_index
 from tcg_core.fetch.progress import watching
 from tcg_core.fetch.remote import Remote
-from tcg_core.home import Home, NotADay, parse_day
 from tcg_core.replay.archive import ArchiveError, open_archive
 
 LOG = logging.getLogger("tcg")

@@ -1,6 +1,6 @@
 """Refusals of the download. Their texts never quote what a server or a client said: that may hold a signed address or a key."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class FetchError(TcgError):

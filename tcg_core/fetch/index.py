@@ -5,8 +5,8 @@ import io
 import re
 from dataclasses import dataclass
 
+from tcg_core.base.home import NotADay, parse_day
 from tcg_core.fetch.errors import FetchError
-from tcg_core.home import NotADay, parse_day
 
 OWNER = "kaggle"
 PREFIX = f"{OWNER}/pokemon-tcg-ai-battle-episodes"

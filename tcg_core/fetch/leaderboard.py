@@ -10,12 +10,12 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import now
-from tcg_core.catalog.leaderboards import Leaderboard, import_leaderboard
 from tcg_core.fetch.competition import COMPETITION
 from tcg_core.fetch.errors import FetchError
 from tcg_core.fetch.remote import _authenticated, _call
-from tcg_core.home import Home
+from tcg_core.ratings.leaderboards import Leaderboard, import_leaderboard
 
 
 class LeaderboardSource(Protocol):
@@ -46,7 +46,7 @@ def fetch_leaderboard(home: Home, source: LeaderboardSource, replace: bool = Fal
     """Downloads the present table and keeps it as the snapshot of the day after the download ended (UTC).
 
     The zip's checksum must hold, since a table that was cut off is still a table. Raises :class:`FetchError` for a failed
-    or damaged download, and what :func:`~tcg_core.catalog.leaderboards.import_leaderboard` raises: nothing is kept then.
+    or damaged download, and what :func:`~tcg_core.ratings.leaderboards.import_leaderboard` raises: nothing is kept then.
     """
     with tempfile.TemporaryDirectory(prefix="tcg-leaderboard-") as name:
         file = source.table(Path(name))

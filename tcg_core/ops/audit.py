@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.kinds import DAY
-from tcg_core.checks import Check
-from tcg_core.dataset.errors import DayError
-from tcg_core.dataset.promote import verify_day
-from tcg_core.home import Home
+from tcg_core.days.errors import DayError
+from tcg_core.days.promote import verify_day
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.atomic import sha256_file, sweep
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
+from tcg_core.base.atomic import sha256_file, sweep
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
 from tcg_core.ops.errors import BackupError
 from tcg_core.ops.listing import is_database, known_hashes, list_home, walk, wanted
 from tcg_core.ops.lock import ops_lock

@@ -5,17 +5,17 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcg_core.base.discard import discard
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.kinds import DAY, STAGED
-from tcg_core.dataset.discard import discard
-from tcg_core.home import Home
-from tcg_core.lineage_days import inputs_of_all
+from tcg_core.lineage.days import inputs_of_all
 from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.plan import REPORTS, Item, Plan, make_plan
 from tcg_core.ops.reach import Key
 from tcg_core.ops.retention import Retention
-from tcg_core.provenance import verify_files
 from tcg_core.train.lock import trainer_lock
 
 LOG = logging.getLogger("tcg")

@@ -1,6 +1,6 @@
 """Refusals of the operator's commands."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class BackupError(TcgError):

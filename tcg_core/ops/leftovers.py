@@ -8,12 +8,12 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from tcg_core.atomic import TEMP_PREFIX
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, read_manifest
 from tcg_core.ops.listing import unfinished_runs
-from tcg_core.provenance import MANIFEST, read_manifest
-from tcg_core.train.pointers import pointed
+from tcg_core.train.runs.pointers import pointed
 
 DAY_SECONDS = 86_400.0
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.atomic import TEMP_PREFIX
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
-from tcg_core.provenance import MANIFEST, read_manifest
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, read_manifest
 
 #: Written anew by whoever starts Dagster, with this machine's paths.
 _DAGSTER_CONFIG = "dagster/dagster.yaml"

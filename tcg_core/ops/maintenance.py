@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from zoneinfo import available_timezones
 
-from tcg_core.errors import ConfigError
-from tcg_core.home import Home
-from tcg_core.settings import from_dict
+from tcg_core.base.errors import ConfigError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict
 
 FILE = "maintenance.json"
 

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.atomic import TEMP_PREFIX, fsync_directory, sha256_file, temporary_beside
-from tcg_core.errors import IntegrityError
+from tcg_core.base.atomic import TEMP_PREFIX, fsync_directory, sha256_file, temporary_beside
+from tcg_core.base.errors import IntegrityError
 from tcg_core.ops.errors import BackupError
 
 

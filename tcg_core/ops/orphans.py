@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, read_manifest, verify_files
 from tcg_core.catalog.datasets import DatasetRow
 from tcg_core.catalog.registry import Registered
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
 from tcg_core.ops.reach import Key
-from tcg_core.provenance import MANIFEST, read_manifest, verify_files
 
 
 @dataclass(frozen=True)

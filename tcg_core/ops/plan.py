@@ -9,13 +9,13 @@ from typing import Literal
 
 from tcg_core.arena.schedule import load_schedule
 from tcg_core.arena.worker import SCHEDULE
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
 from tcg_core.catalog.registry import Registered, rows_of
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
-from tcg_core.lineage_days import inputs_of_all, promotions
+from tcg_core.lineage.days import inputs_of_all, promotions
 from tcg_core.ops import leftovers, orphans
 from tcg_core.ops.listing import size, unfinished_runs
 from tcg_core.ops.reach import Artifact, Key, kept, lineage

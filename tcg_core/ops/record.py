@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core import __version__
-from tcg_core.atomic import sha256_json, write_json
+from tcg_core.base.atomic import sha256_json, write_json
 from tcg_core.ops.errors import BackupError
 
 RECORDS = "backups"

@@ -5,9 +5,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.atomic import replacing, sha256_file, sweep, write_json
+from tcg_core.base.atomic import replacing, sha256_file, sweep, write_json
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
-from tcg_core.home import Home
 from tcg_core.ops.errors import BackupError, HomeNotEmpty
 from tcg_core.ops.listing import RESTORING, walk
 from tcg_core.ops.lock import NAME, ops_lock

@@ -3,10 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from tcg_core.errors import ConfigError
-from tcg_core.home import Home
+from tcg_core.base.errors import ConfigError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict
 from tcg_core.ops.errors import RetentionError
-from tcg_core.settings import from_dict
 
 FILE = "retention.json"
 

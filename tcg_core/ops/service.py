@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from xml.sax.saxutils import escape
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.ops.errors import ServiceError
 
 Kind = Literal["systemd", "launchd"]

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-from tcg_core.built import Built
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import find_dataset
-from tcg_core.home import Home
 from tcg_core.plan.build import KIND, SUMMARY, plan_code, stored_plan
 from tcg_core.plan.errors import PlanError
-from tcg_core.provenance import read_manifest
 
 
 def plan_again(home: Home, plan_id: str) -> Built:

@@ -4,10 +4,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import publishing, write_json
-from tcg_core.built import Built
+from tcg_core.base.atomic import publishing, write_json
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import (
+    Input,
+    Manifest,
+    artifact_id,
+    code_identity,
+    hash_files,
+    read_manifest,
+    versions,
+    write_manifest,
+)
+from tcg_core.base.settings import to_dict
 from tcg_core.catalog import registry
-from tcg_core.home import Home
 from tcg_core.plan.assemble import assemble
 from tcg_core.plan.checks import check_plan
 from tcg_core.plan.errors import PlanError
@@ -16,9 +27,7 @@ from tcg_core.plan.load import load_plan
 from tcg_core.plan.parent import Parent, find_parent, refuse_short, stored
 from tcg_core.plan.source import Selected, select
 from tcg_core.plan.tables import write_tables
-from tcg_core.provenance import Input, Manifest, artifact_id, code_identity, hash_files, read_manifest, versions, write_manifest
 from tcg_core.recipe import Recipe
-from tcg_core.settings import to_dict
 
 KIND, CARDS_KIND = "work_plan", "card_features"
 SUMMARY, PLOT = "summary.json", "microbatches.png"

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Manifest, read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
 from tcg_core.catalog.seen import seen_by
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.plan.parent import find_parent
-from tcg_core.provenance import Manifest, read_manifest
 from tcg_core.recipe import Recipe
 
 SUBMISSION, ARTIFACT, CHECKPOINT = "submission", "torch_artifact", "checkpoint"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tcg_core.checks import Check
+from tcg_core.base.checks import Check
 from tcg_core.plan.plan import Plan, Side
 from tcg_core.plan.rows import Array, IdentityRows
 

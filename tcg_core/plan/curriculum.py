@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import sha256_json, write_json
-from tcg_core.built import Built
-from tcg_core.errors import ConfigError
-from tcg_core.home import Home
+from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.built import Built
+from tcg_core.base.errors import ConfigError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict, to_dict, told
 from tcg_core.plan.errors import CurriculumStopped
 from tcg_core.recipe import Recipe, Selection
-from tcg_core.settings import from_dict, to_dict, told
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

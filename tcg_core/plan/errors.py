@@ -1,6 +1,6 @@
 """What the plan refuses."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 
 class PlanError(TcgError):

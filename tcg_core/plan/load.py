@@ -3,15 +3,15 @@
 import json
 from dataclasses import fields
 
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.home import Home
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import verify_files
+from tcg_core.base.settings import from_dict
 from tcg_core.plan.parent import Parent
 from tcg_core.plan.plan import Plan
 from tcg_core.plan.rows import PlanDay
 from tcg_core.plan.tables import read_tables
-from tcg_core.provenance import verify_files
 from tcg_core.recipe import Recipe
-from tcg_core.settings import from_dict
 
 
 def load_plan(home: Home, plan_id: str) -> Plan:

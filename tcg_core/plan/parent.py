@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, Input, read_manifest
+from tcg_core.base.settings import to_dict
 from tcg_core.catalog import registry
 from tcg_core.encode.schema import SCHEMA
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
 from tcg_core.plan.errors import ResumeRefused
-from tcg_core.provenance import MANIFEST, Input, read_manifest
 from tcg_core.recipe import Recipe, Resume
-from tcg_core.settings import to_dict
 
 KIND = "checkpoint"
 #: Of the optimizer's settings those a phase may change: the rate belongs to the schedule, the clip leaves no trace.

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.atomic import canonical_json, sha256_json
+from tcg_core.base.atomic import canonical_json, sha256_json
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog.connection import catalog
-from tcg_core.catalog.ratings import DayRating
 from tcg_core.catalog.registry import relative
 from tcg_core.catalog.selection import SelectedDay, episode_contents, select_days
-from tcg_core.dataset.code import require_present_code
-from tcg_core.dataset.reader import DayReader
-from tcg_core.home import Home
+from tcg_core.catalog.standing import DayRating
+from tcg_core.days.code import require_present_code
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.rows import IdentityRows, PlanDay
 from tcg_core.plan.split import validation_episodes
 from tcg_core.plan.unseen import unseen_facts
-from tcg_core.provenance import read_manifest
 from tcg_core.recipe import Recipe
+from tcg_core.rows.reader import DayReader
 
 _STREAMS = ("episode_id", "game", "side", "step_id", "new_episode", "aux_valid")
 
@@ -43,7 +43,7 @@ class Selected:
 def select(home: Home, recipe: Recipe) -> Selected:
     """Resolves the recipe's selection against the catalog.
 
-    Raises what :func:`~tcg_core.catalog.selection.select_days` and :func:`~tcg_core.dataset.code.require_present_code`
+    Raises what :func:`~tcg_core.catalog.selection.select_days` and :func:`~tcg_core.days.code.require_present_code`
     raise, and :class:`PlanError` for an episode the catalog does not know, a hold-out day that is not selected, or engine
     generations of which there are no rows.
     """

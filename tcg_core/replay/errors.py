@@ -1,6 +1,6 @@
 """Refusals of archives and of single episodes."""
 
-from tcg_core.errors import IntegrityError, TcgError
+from tcg_core.base.errors import IntegrityError, TcgError
 
 
 class ArchiveError(IntegrityError):

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tcg_core.base.errors import TcgError
 from tcg_core.engine.battle import Battle, IllegalAnswer
 from tcg_core.engine.decks import DeckError, validate_deck
 from tcg_core.engine.score import seat_1_chooses, show_score, winner
-from tcg_core.errors import TcgError
 from tcg_core.replay.record_format import OVERAGE_SECONDS, check_best_of, header, info
 
 LOG = logging.getLogger("tcg")

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import canonical_json, replacing
+from tcg_core.base.atomic import canonical_json, replacing
+from tcg_core.base.errors import ConfigError, TcgError, UnknownId
+from tcg_core.base.home import Home, parse_day
+from tcg_core.base.progress import phase
+from tcg_core.base.settings import to_dict
 from tcg_core.engine.agents import BASELINES, make_agent
 from tcg_core.engine.decks import deck_hash, resolve_deck, validate_deck
-from tcg_core.errors import ConfigError, TcgError, UnknownId
-from tcg_core.home import Home, parse_day
-from tcg_core.progress import phase
 from tcg_core.replay.record import DECISION_CAP, DecisionCapReached, record_episode
 from tcg_core.replay.record_format import check_best_of
-from tcg_core.settings import to_dict
 
 LOG = logging.getLogger("tcg")
 EPISODES_PER_DAY = 99_999

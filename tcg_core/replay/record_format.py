@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from tcg_core.base.errors import ConfigError
 from tcg_core.engine.library import check_generation, engine_version
-from tcg_core.errors import ConfigError
 
 OVERAGE_SECONDS = 600
 """Clock of each seat, for each game anew."""

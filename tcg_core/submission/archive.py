@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 #: Kaggle's limit on the archive.
 LARGEST_ARCHIVE = int(197.7 * 1024 * 1024)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 PACKAGE = "tcg_core"
 ROOT = Path(__file__).resolve().parent.parent.parent

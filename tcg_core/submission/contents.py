@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import sha256_bytes
+from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id, code_identity
 from tcg_core.engine.decks import deck_hash
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contract
-from tcg_core.provenance import MANIFEST, Input, Manifest, artifact_id, code_identity
 from tcg_core.submission.closure import RUNTIME, runtime_sources
 from tcg_core.submission.main_source import MAIN
 from tcg_core.submission.names import DECK, ENTRY, KIND

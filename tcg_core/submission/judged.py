@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcg_core.checks import Check
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.manifest import MANIFEST, RECORDED, Manifest, hash_files, read_manifest
 from tcg_core.engine.decks import deck_hash, read_deck, validate_deck
 from tcg_core.engine.errors import DeckError
 from tcg_core.engine.library import GENERATIONS
-from tcg_core.errors import IntegrityError
 from tcg_core.model.torch_load import CONTRACT
-from tcg_core.provenance import MANIFEST, RECORDED, Manifest, hash_files, read_manifest
 from tcg_core.submission.archive import ArchiveRefused
 from tcg_core.submission.closure import NotPackable, foreign_imports
 from tcg_core.submission.contents import REQUIRED

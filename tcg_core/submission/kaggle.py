@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.settings import from_dict
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import sample_deck
-from tcg_core.settings import from_dict
 from tcg_core.submission.host.process import AgentFailure, AgentProcess, Limits
 
 VERSION_NUMBER = {"v1": 1, "v2": 2}

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tcg_core.atomic import write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home, parse_day
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import now
-from tcg_core.errors import TcgError
 from tcg_core.fetch.competition import Sent
-from tcg_core.home import Home, parse_day
 from tcg_core.submission.names import KIND
 
 #: Standard deviation, and largest difference, of ladder scores of the very same bytes as the field saw them.
@@ -87,8 +87,8 @@ def add_push(home: Home, submission: str, reference: str) -> Record:
 def add_score(home: Home, submission: str, score: float, date: str, source: str = "entered") -> Record:
     """Keeps a score with its date; the same date and score again changes nothing.
 
-    Raises :class:`~tcg_core.errors.UnknownId` for an unknown submission, :class:`LadderError` for a score that is no number,
-    :class:`~tcg_core.home.NotADay` for a date that is none.
+    Raises :class:`~tcg_core.base.errors.UnknownId` for an unknown submission, :class:`LadderError` for a score that is no number,
+    :class:`~tcg_core.base.home.NotADay` for a date that is none.
     """
     registry.find(home, KIND, submission)
     parse_day(date)

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from tcg_core.atomic import publishing
-from tcg_core.built import Built
+from tcg_core.base.atomic import publishing
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError, TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Manifest, hash_files, verify_files, write_manifest
 from tcg_core.catalog import registry
-from tcg_core.checks import Check
 from tcg_core.engine.decks import resolve_deck, validate_deck
-from tcg_core.errors import IntegrityError, TcgError
-from tcg_core.home import Home
 from tcg_core.model.torch_load import CONTRACT, read_contract
-from tcg_core.provenance import Manifest, hash_files, verify_files, write_manifest
 from tcg_core.submission.archive import write_archive
 from tcg_core.submission.contents import submission_files
 from tcg_core.submission.names import ARCHIVE, KIND
@@ -25,7 +25,7 @@ def pack(home: Home, artifact_id: str, deck: str = "sample", games: int = 2) -> 
     """Builds the submission of an artifact whose checks passed, with the deck called ``deck``.
 
     ``games``: preflight games for each engine generation that the artifact declares. The same artifact, deck and code
-    give the same id and the same bytes. Raises :class:`~tcg_core.errors.TcgError` for an unknown or unproven artifact
+    give the same id and the same bytes. Raises :class:`~tcg_core.base.errors.TcgError` for an unknown or unproven artifact
     and for a deck that is unknown or illegal in a declared generation, :class:`NoLookAhead` for a network with would-KO inputs.
     """
     artifact = registry.require_passed(home, "torch_artifact", artifact_id)

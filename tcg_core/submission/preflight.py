@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import write_json
-from tcg_core.checks import Check
+from tcg_core.base.atomic import write_json
+from tcg_core.base.checks import Check
 from tcg_core.engine.library import engine_directory
 from tcg_core.submission.archive import LARGEST_ARCHIVE, ArchiveRefused, extract_archive
 from tcg_core.submission.judged import deck_check, inspect, logits_check, plays_check, time_check

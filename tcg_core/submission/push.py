@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Manifest, verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import now
 from tcg_core.catalog.promotions import champion, history
-from tcg_core.errors import TcgError
 from tcg_core.fetch.competition import Competition
-from tcg_core.home import Home
-from tcg_core.provenance import Manifest, verify_files
 from tcg_core.submission.ladder import NOISE_TEXT, Record, add_push, read_record
 from tcg_core.submission.names import ARCHIVE, KIND
 

@@ -5,9 +5,9 @@ import json
 import logging
 import sys
 
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 from tcg_core.encode.errors import EncodeError
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
 from tcg_core.model.config import ModelError
 from tcg_core.train.errors import Unfinished
 from tcg_core.train.guard import die_with_parent

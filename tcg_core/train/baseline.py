@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.dataset.reader import DayReader
 from tcg_core.encode.columns import Array
 from tcg_core.plan.plan import Plan
+from tcg_core.rows.reader import DayReader
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import replacing
+from tcg_core.base.atomic import replacing
 
 FILE = "events.out.tfevents.0000000000.run"
 #: Tags with one value an epoch; all others have one a update.

@@ -6,12 +6,12 @@ from typing import Any
 
 from safetensors import safe_open
 
-from tcg_core.checks import Check
-from tcg_core.dataset.cache import CacheCounters
+from tcg_core.base.checks import Check
 from tcg_core.plan.plan import Plan
-from tcg_core.train.checkpoint import OPTIMIZER, WEIGHTS
+from tcg_core.rows.cache import CacheCounters
 from tcg_core.train.metrics import AUX_NAMES
-from tcg_core.train.state import Progress
+from tcg_core.train.runs.checkpoint import OPTIMIZER, WEIGHTS
+from tcg_core.train.runs.state import Progress
 
 #: Accuracy must exceed the baseline by this many standard errors of it, so that chance does not pass.
 MARGIN = 3.0

@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Iterator
 
-from tcg_core.built import Built
-from tcg_core.home import Home
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
 from tcg_core.plan.curriculum import Curriculum, planned_phases, require_phase
 from tcg_core.train.run import train
 from tcg_core.train.stop import Stop

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tcg_core.atomic import replacing
-from tcg_core.train.state import Progress
+from tcg_core.base.atomic import replacing
+from tcg_core.train.runs.state import Progress
 
 
 def draw(path: Path, progress: Progress) -> None:

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tcg_core.dataset.cache import RowGroupCache
-from tcg_core.dataset.cache_spill import Spill
-from tcg_core.dataset.reader import DayReader
-from tcg_core.dataset.would_ko.read import LookedDayReader
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
 from tcg_core.encode import would_ko
 from tcg_core.encode.columns import Array, Columns
 from tcg_core.encode.schema import SCHEMA
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
+from tcg_core.lookahead.read import LookedDayReader
 from tcg_core.plan.plan import Plan
 from tcg_core.plan.rows import PlanDay
+from tcg_core.rows.cache import RowGroupCache
+from tcg_core.rows.cache_spill import Spill
+from tcg_core.rows.reader import DayReader
 
 #: What training reads of a row; of its identity only what errors need to name the lane, no text.
 STREAMS = (

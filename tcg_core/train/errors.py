@@ -1,6 +1,6 @@
 """What the trainer refuses."""
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 #: How the line of a run that ended before its end begins.
 UNFINISHED = "unfinished"

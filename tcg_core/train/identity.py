@@ -1,6 +1,6 @@
 """Whose code makes a training run, said without loading any of it (MLX stays out of processes that only look)."""
 
-from tcg_core.provenance import code_identity
+from tcg_core.base.manifest import code_identity
 
 CODE, LIBRARIES = ("tcg_core.train.run",), ("mlx", "numpy")
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.train.errors import TrainerBusy
 
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import psutil  # type: ignore[import-untyped]  # no stubs are pinned
 
-from tcg_core.dataset.cache import RowGroupCache
+from tcg_core.base.progress import phase
 from tcg_core.model.bootstrap import mlx
-from tcg_core.progress import phase
-from tcg_core.train import pointers
+from tcg_core.rows.cache import RowGroupCache
 from tcg_core.train.board import Board
 from tcg_core.train.errors import TrainError, Unfinished
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prefetch import ahead
 from tcg_core.train.prepare import Prepared
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.state import Running
 from tcg_core.train.session import Session
-from tcg_core.train.state import Running
 from tcg_core.train.step import Updated
 from tcg_core.train.stop import Stop
 from tcg_core.train.validate import validate

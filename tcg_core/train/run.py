@@ -5,15 +5,10 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from tcg_core.atomic import sweep
-from tcg_core.built import Built
-from tcg_core.catalog import registry
-from tcg_core.dataset.card_features import load_cards
-from tcg_core.home import Home
-from tcg_core.model.names import parameter_table
-from tcg_core.plan.load import load_plan
-from tcg_core.plan.plan import Plan
-from tcg_core.provenance import (
+from tcg_core.base.atomic import sweep
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import (
     MANIFEST,
     Input,
     Manifest,
@@ -24,8 +19,12 @@ from tcg_core.provenance import (
     versions,
     write_manifest,
 )
-from tcg_core.settings import to_dict
-from tcg_core.train import pointers
+from tcg_core.base.settings import to_dict
+from tcg_core.cards.features import load_cards
+from tcg_core.catalog import registry
+from tcg_core.model.names import parameter_table
+from tcg_core.plan.load import load_plan
+from tcg_core.plan.plan import Plan
 from tcg_core.train.board import Board
 from tcg_core.train.checks import best_entry, check_run
 from tcg_core.train.curves import draw
@@ -33,8 +32,9 @@ from tcg_core.train.errors import TrainError
 from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.lock import trainer_lock
 from tcg_core.train.loop import Report, run_epochs
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.state import Progress
 from tcg_core.train.session import Session, open_session
-from tcg_core.train.state import Progress
 from tcg_core.train.stop import Stop
 
 KIND, PLAN_KIND, CURVES = "checkpoint", "work_plan", "curves.png"

@@ -8,34 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tcg_core.dataset.cache_spill import Spill
-from tcg_core.dataset.card_features import card_csv_of
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, code_identity, read_manifest, versions
+from tcg_core.cards.features import card_csv_of
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
 from tcg_core.model import bootstrap
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet, build, restore, weights_of
 from tcg_core.model.names import Group
 from tcg_core.plan.plan import Plan, Side
-from tcg_core.provenance import Input, code_identity, read_manifest, versions
-from tcg_core.train import optimizer, pointers
-from tcg_core.train.base import Base, horizon_of
+from tcg_core.rows.cache_spill import Spill
+from tcg_core.train import optimizer
 from tcg_core.train.baseline import RankCounts, count_ranks
-from tcg_core.train.checkpoint import Payload, read_step, step_name, write_step
-from tcg_core.train.compiled import Compiled, serves
-from tcg_core.train.contract import describe, refuse_other, refuse_parent
+from tcg_core.train.compiled.batch import pad
+from tcg_core.train.compiled.loss import Compiled, serves
+from tcg_core.train.compiled.plan import StaticPlan, choose_shapes
 from tcg_core.train.data import Source, open_days, open_source
 from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.optimizer import Leaves
 from tcg_core.train.prepare import Prepared, prepare
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.base import Base, horizon_of
+from tcg_core.train.runs.checkpoint import Payload, read_step, step_name, write_step
+from tcg_core.train.runs.contract import describe, refuse_other, refuse_parent
+from tcg_core.train.runs.state import Progress
 from tcg_core.train.schedule import Horizon
 from tcg_core.train.shapes import Cost, cpu_cost, gpu_cost
-from tcg_core.train.state import Progress
-from tcg_core.train.static_batch import pad
-from tcg_core.train.static_plan import StaticPlan, choose_shapes
 from tcg_core.train.step import Stepper, check_finite, flat
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 A row costs its padded tokens, a separate forward call costs about what three small rows do; a step's rows are sorted by
 size and cut where the sum is least. On a GPU a call is dear and a token cheap, so a step is one call; where MLX compiles,
-a static shape of :mod:`tcg_core.train.static_shapes` cuts instead.
+a static shape of :mod:`tcg_core.train.compiled.shapes` cuts instead.
 """
 
 from collections.abc import Sequence

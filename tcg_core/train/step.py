@@ -12,12 +12,12 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet
 from tcg_core.model.names import Group
 from tcg_core.recipe import Recipe
-from tcg_core.train.compiled import Compiled
+from tcg_core.train.compiled.batch import Padded
+from tcg_core.train.compiled.loss import Compiled
 from tcg_core.train.errors import Diverged, TrainError
 from tcg_core.train.loss import Normalizer, combine, sums
 from tcg_core.train.optimizer import Leaves, clip, update
 from tcg_core.train.prepare import Prepared
-from tcg_core.train.static_batch import Padded
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory, keep_memory
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tcg_core.errors import ConfigError
+from tcg_core.base.errors import ConfigError
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -70,7 +70,7 @@ class Unrolled:
 
 
 class StaticUnrolled:
-    """The same over a batch in a static shape (:class:`tcg_core.train.static_batch.Padded`, on the device): iterates over
+    """The same over a batch in a static shape (:class:`tcg_core.train.compiled.batch.Padded`, on the device): iterates over
     (number of the group, labels, output); all shapes are those of the batch, so that it can be traced."""
 
     def __init__(self, net: PolicyNet, batch: Mapping[str, Any], carried: "mx.array") -> None:

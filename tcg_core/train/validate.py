@@ -11,13 +11,13 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import PolicyNet
 from tcg_core.plan.plan import Plan
 from tcg_core.train.baseline import RankCounts
-from tcg_core.train.compiled import Compiled
+from tcg_core.train.compiled.batch import Padded
+from tcg_core.train.compiled.loss import Compiled
 from tcg_core.train.errors import Diverged, TrainError
 from tcg_core.train.loss import each_row
 from tcg_core.train.metrics import Counters
 from tcg_core.train.prefetch import ahead
 from tcg_core.train.prepare import Group, Prepared
-from tcg_core.train.static_batch import Padded
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory, keep_memory
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from tcg_core.arena.opponents import resolve
 from tcg_core.arena.playing import play_games
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import make_schedule
-from tcg_core.built import Built
-from tcg_core.home import Home
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
 from tcg_core.submission.pack import pack
 from tests.submission.random_artifact import random_artifact
 

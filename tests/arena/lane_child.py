@@ -18,8 +18,8 @@ from tcg_core.arena.opponents import resolve, source_of, unpacked  # noqa: E402
 from tcg_core.arena.playing import play_games  # noqa: E402
 from tcg_core.arena.results import Game  # noqa: E402
 from tcg_core.arena.schedule import Schedule, make_schedule  # noqa: E402
+from tcg_core.base.home import Home  # noqa: E402
 from tcg_core.engine.agents import make_agent  # noqa: E402
-from tcg_core.home import Home  # noqa: E402
 from tcg_core.submission.host.process import AgentProcess  # noqa: E402
 
 Lane = dict[int, dict[str, Any]]

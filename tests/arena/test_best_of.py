@@ -19,10 +19,10 @@ from tcg_core.arena.tournament import tournament
 from tcg_core.arena.verdict import judge
 from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE
+from tcg_core.base.errors import ConfigError
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import sample_deck
 from tcg_core.engine.score import winner
-from tcg_core.errors import ConfigError
 
 BASE = Game(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
 
@@ -170,7 +170,7 @@ def test_best_of_one_is_reported_as_games():
 
 
 def test_the_command_line_passes_it_on(shared_home, submission, monkeypatch, capsys):
-    from tcg_core import cli
+    from tcg_assets.cli import main as cli
 
     monkeypatch.setenv("TCG_DATA", str(shared_home.root))
     monkeypatch.setattr("sys.argv", ["tcg", "tournament", submission.id, "--best-of", "3", "--games", "2"])

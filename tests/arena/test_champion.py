@@ -13,14 +13,14 @@ from tcg_core.arena.champion import champion_checks, crown
 from tcg_core.arena.results import Game, Outcome
 from tcg_core.arena.schedule import Player, make_schedule, store_schedule
 from tcg_core.arena.worker import SCHEDULE
-from tcg_core.atomic import publishing
+from tcg_core.base.atomic import publishing
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, Manifest, hash_files, read_manifest, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.catalog.promotions import ChampionMoved, challenged, champion, history, record
-from tcg_core.checks import Check
-from tcg_core.home import Home
-from tcg_core.provenance import Input, Manifest, hash_files, read_manifest, write_manifest
 
 DECK = tuple(range(60))
 PASSED = (Check("plays", True, "fine"),)

@@ -6,7 +6,7 @@ import pytest
 
 from tcg_core.arena.errors import ScheduleError
 from tcg_core.arena.schedule import Player, check_schedule, load_schedule, make_schedule, store_schedule, with_nonce
-from tcg_core.errors import ConfigError
+from tcg_core.base.errors import ConfigError
 
 
 def players(*names):

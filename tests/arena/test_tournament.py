@@ -24,10 +24,10 @@ from tcg_core.arena.schedule import load_schedule, make_schedule, store_schedule
 from tcg_core.arena.tournament import tournament
 from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE, game_path, read_games
+from tcg_core.base.checks import Check
+from tcg_core.base.manifest import verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
-from tcg_core.provenance import verify_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +117,7 @@ def test_killed_it_goes_on_without_replaying_or_losing_a_game(shared_home, tmp_p
         from pathlib import Path
         from tcg_core.arena.pool import run_schedule
         from tcg_core.arena.schedule import load_schedule
-        from tcg_core.home import Home
+        from tcg_core.base.home import Home
         where = Path({str(tmp_path)!r})
         run_schedule(Home(Path({str(shared_home.root)!r})), load_schedule(where / {SCHEDULE!r}), where, 2)
     """

@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from tcg_assets.definitions import defs
-from tcg_assets.messages import WholeLineReader
-from tcg_core.home import Home
+from tcg_assets.trainer.messages import WholeLineReader
+from tcg_core.base.home import Home
 from tests.assets.fakes import Stages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ def run(instance: dg.DagsterInstance, home: Home) -> Run:
 
 def failure_of(result: dg.ExecuteInProcessResult) -> tuple[str, str]:
     """Step and text of the first failed step."""
-    from tcg_assets.launch import _failures
+    from tcg_assets.cli.launch import _failures
 
     step, _, line = _failures(result)[0].partition(": ")
     return step, line

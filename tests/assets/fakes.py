@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tcg_assets.checks import severity_of
-from tcg_assets.code import PRODUCERS, code_version
-from tcg_core.atomic import publishing
-from tcg_core.built import Built
+from tcg_core.base.atomic import publishing
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.code import PRODUCERS, code_version
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, Manifest, hash_files, read_manifest, write_manifest
 from tcg_core.catalog import registry
-from tcg_core.checks import Check
-from tcg_core.home import Home
-from tcg_core.provenance import Input, Manifest, hash_files, read_manifest, write_manifest
 
 #: Smallest PNG: one transparent pixel.
 PNG = bytes.fromhex(
@@ -77,13 +77,13 @@ class Stages:
         self._patch = patch
         self.failing = ""
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-        self._day("tcg_core.dataset.take", "take_archive", "day_archive", ("day_archive",), "archives")
-        self._day("tcg_core.dataset.build", "build_day", "staged_day", ("day_catalog", "staged_day"), "staging")
-        self._day("tcg_core.dataset.promote", "promote_day", "parquet_day", ("parquet_day",), "days")
-        self._day("tcg_core.dataset.field_drift", "field_drift", "field_drift", ("field_drift",), "drift")
-        self._stage("tcg_core.catalog.ratings_stage", "rate_agents", "ratings", "ratings", "ratings")
+        self._day("tcg_core.days.take", "take_archive", "day_archive", ("day_archive",), "archives")
+        self._day("tcg_core.days.build", "build_day", "staged_day", ("day_catalog", "staged_day"), "staging")
+        self._day("tcg_core.days.promote", "promote_day", "parquet_day", ("parquet_day",), "days")
+        self._day("tcg_core.days.drift", "field_drift", "field_drift", ("field_drift",), "drift")
+        self._stage("tcg_core.ratings.stage", "rate_agents", "ratings", "ratings", "ratings")
         self.install("tcg_core.engine.cards", load_cards=lambda generation: (), load_attacks=lambda generation: ())
-        self._stage("tcg_core.dataset.card_features", "card_features", "card_features", "card_features", "cards")
+        self._stage("tcg_core.cards.features", "card_features", "card_features", "card_features", "cards")
         self._stage("tcg_core.plan.build", "build_plan", "work_plan", "work_plan", "plans")
         self._stage("tcg_core.train.run", "train", "mlx_checkpoint", "checkpoint", "checkpoints")
         self._stage("tcg_core.convert.artifact", "convert", "torch_artifact", "torch_artifact", "artifacts")

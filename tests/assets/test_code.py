@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from tcg_assets.code import PRODUCERS, code_version
-from tcg_core.provenance import code_identity
+from tcg_core.base.code import PRODUCERS, code_version
+from tcg_core.base.manifest import code_identity
 
 
 def _day() -> str:
-    from tcg_core.dataset.code import build_code
+    from tcg_core.days.code import build_code
 
     return build_code()
 
 
 def _cards() -> str:
-    from tcg_core.dataset import card_features as stage
+    from tcg_core.cards import features as stage
 
     return code_identity(stage.__name__, libraries=stage._LIBRARIES)
 
@@ -63,5 +63,5 @@ def test_the_version_in_the_ui_is_the_one_in_the_manifest(assets: tuple[str, ...
 
 def test_every_producer_is_a_module_whose_edit_changes_the_version() -> None:
     for asset, (modules, libraries) in PRODUCERS.items():
-        assert code_version(asset) != code_identity("tcg_core.checks", libraries=libraries), asset
+        assert code_version(asset) != code_identity("tcg_core.base.checks", libraries=libraries), asset
         assert modules, asset

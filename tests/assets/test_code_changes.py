@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DAYS = {"day_catalog", "staged_day", "parquet_day"}
 CHAIN = {"work_plan", "mlx_checkpoint", "torch_artifact"}
-_ASK = "from tcg_assets.code import *; import json; print(json.dumps({a: code_version(a) for a in PRODUCERS}))"
+_ASK = "from tcg_core.base.code import *; import json; print(json.dumps({a: code_version(a) for a in PRODUCERS}))"
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +43,15 @@ def versions(tree: Path) -> dict[str, str]:
         ("tcg_core/encode/targets.py", DAYS | {"submission"}),
         # The schema is read by whoever reads rows.
         ("tcg_core/encode/schema.py", DAYS | CHAIN | {"submission"}),
-        ("tcg_core/dataset/writer.py", DAYS),
-        ("tcg_core/dataset/take.py", {"day_archive"}),
-        ("tcg_core/dataset/field_drift.py", {"field_drift"}),
-        ("tcg_core/catalog/ratings_stage.py", {"ratings"}),
+        ("tcg_core/rows/writer.py", DAYS),
+        ("tcg_core/days/take.py", {"day_archive"}),
+        ("tcg_core/days/drift.py", {"field_drift"}),
+        ("tcg_core/ratings/stage.py", {"ratings"}),
         ("tcg_core/convert/replay.py", {"torch_artifact"}),
         ("tcg_core/arena/verdict.py", {"champion"}),
         ("docs/operations.md", set()),
-        ("tcg_core/commands/days.py", set()),
-        ("tcg_assets/metadata.py", set()),
+        ("tcg_assets/cli/days.py", set()),
+        ("tcg_assets/pages/metadata.py", set()),
     ],
 )
 def test_an_edit_changes_exactly_the_versions_of_what_it_makes(

@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from tcg_assets.automation import _WHEN
+from tcg_assets.automation.arrivals import _WHEN
 from tcg_assets.checks import DECLARED
 from tcg_assets.definitions import defs
 from tests.assets.conftest import ROOT
@@ -100,7 +100,7 @@ def test_all_configuration_files_name_the_same_code_location() -> None:
 
 def test_the_code_location_never_imports_mlx_or_torch() -> None:
     code = (
-        "import sys, tcg_assets.definitions, tcg_assets.launch, tcg_assets.serve\n"
+        "import sys, tcg_assets.definitions, tcg_assets.cli.launch, tcg_assets.cli.serve\n"
         "tcg_assets.definitions.defs.resolve_asset_graph()\n"
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('mlx', 'torch', 'duckdb', 'pandas', 'matplotlib')))"
     )
@@ -109,14 +109,14 @@ def test_the_code_location_never_imports_mlx_or_torch() -> None:
 
 
 def test_the_trainers_process_never_imports_dagster() -> None:
-    code = "import sys, tcg_assets.trainer; print('dagster' in sys.modules)"
+    code = "import sys, tcg_assets.trainer.__main__; print('dagster' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("asset", GRAPH)
 def test_the_code_version_covers_a_stage_that_exists(asset: str) -> None:
-    from tcg_assets.code import PRODUCERS
+    from tcg_core.base.code import PRODUCERS
 
     modules, _ = PRODUCERS[asset]
     for module in modules:

@@ -9,11 +9,11 @@ import dagster as dg
 import pytest
 from dagster._utils.schedules import schedule_execution_time_iterator
 
-from tcg_assets.automation import nightly_schedule
-from tcg_assets.news import News
-from tcg_assets.resources import Workspace
-from tcg_core.home import Home
-from tcg_core.night import Nightly, save_nightly
+from tcg_assets.assets.news import News
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_core.base.home import Home
+from tcg_core.nightly.settings import Nightly, save_nightly
 
 BERLIN = "Europe/Berlin"
 #: Europe/Berlin sets its clocks back from 03:00 to 02:00 in the first night and forward from 02:00 to 03:00 in the second.
@@ -115,7 +115,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
 def test_the_schedules_function_asks_for_one_run_a_night_with_a_key_of_its_own(
     instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch, change: date
 ) -> None:
-    monkeypatch.setattr("tcg_assets.automation.news", lambda *values, **options: News(("2026-08-01",), "digest"))
+    monkeypatch.setattr("tcg_assets.automation.arrivals.news", lambda *values, **options: News(("2026-08-01",), "digest"))
     nightly = Nightly(at="02:30", zone=BERLIN)
     save_nightly(home, nightly)
     first = change - timedelta(days=1)

@@ -11,17 +11,17 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.loader import LoadingContextForTest
 
+from tcg_assets.assets.jobs import CHAIN_ASSETS
 from tcg_assets.checks import severity_of
-from tcg_assets.instance import open_instance
-from tcg_assets.jobs import CHAIN_ASSETS
-from tcg_assets.launch import run_chain, run_day
-from tcg_assets.mirror import mirror_days
-from tcg_assets.observe import tell_lineage
-from tcg_assets.sync import sync
+from tcg_assets.cli.launch import run_chain, run_day
+from tcg_assets.pages.observe import tell_lineage
+from tcg_assets.sync.fill import sync
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.mirror import mirror_days
+from tcg_core.base.home import VARIABLE, Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.registry import latest_passed
-from tcg_core.home import VARIABLE, Home
 from tcg_core.model.config import ModelConfig
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
 from tcg_core.replay.record_day import record_day

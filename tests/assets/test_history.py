@@ -6,13 +6,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from tcg_assets import history as module
-from tcg_assets.attempts import ARCHIVE_TAG, DAY_TAG
+from tcg_assets.automation import history as module
+from tcg_assets.automation.attempts import ARCHIVE_TAG, DAY_TAG
+from tcg_assets.automation.history import forget, main, plan_history
 from tcg_assets.definitions import defs
-from tcg_assets.history import forget, main, plan_history
-from tcg_assets.instance import open_instance
-from tcg_assets.sync import sync
-from tcg_core.home import Home
+from tcg_assets.sync.fill import sync
+from tcg_assets.sync.instance import open_instance
+from tcg_core.base.home import Home
 from tests.assets.conftest import QUIET
 from tests.assets.fakes import Stages
 

@@ -11,14 +11,14 @@ import pytest
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from tcg_assets.attempts import FIRST_PAUSE, MOST_ATTEMPTS, next_attempt, tags_of
-from tcg_assets.automation import inbox_sensor
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.arrivals import inbox_sensor
+from tcg_assets.automation.attempts import FIRST_PAUSE, MOST_ATTEMPTS, next_attempt, tags_of
+from tcg_assets.automation.inbox import Arrival, Look, look
 from tcg_assets.definitions import defs
-from tcg_assets.inbox import Arrival, Look, look
-from tcg_assets.resources import Workspace
-from tcg_core.atomic import sha256_json
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
+from tcg_core.base.atomic import sha256_json
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 
 DAY = "2026-08-01"
 ONE = sha256_json(["1.json"])
@@ -91,7 +91,7 @@ def test_the_directory_is_read_once_for_each_state_of_a_file(home: Home) -> None
 
 
 def test_a_backlog_is_taken_in_several_looks(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcg_assets.inbox.MOST_A_LOOK", 2)
+    monkeypatch.setattr("tcg_assets.automation.inbox.MOST_A_LOOK", 2)
     for number in range(1, 6):
         _zip(home.inbox / f"2026-08-0{number}.zip", "1.json")
     seen = look(home.inbox, look(home.inbox, None, _digest).cursor, _digest)
@@ -106,7 +106,7 @@ Tick = Callable[[], SensorExecutionData]
 
 @pytest.fixture
 def tick(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch) -> Tick:
-    monkeypatch.setattr("tcg_assets.automation._directory_digest", _digest)
+    monkeypatch.setattr("tcg_assets.automation.arrivals._directory_digest", _digest)
     cursors: list[str | None] = [None]
 
     def evaluate() -> SensorExecutionData:
@@ -122,7 +122,7 @@ def tick(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_new_day_is_added_as_a_partition(instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tcg_assets.automation._directory_digest", _digest)
+    monkeypatch.setattr("tcg_assets.automation.arrivals._directory_digest", _digest)
     _zip(home.inbox / f"{DAY}.zip", "1.json")
     cursor = look(home.inbox, None, _digest).cursor
     with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"workspace": Workspace()}) as context:

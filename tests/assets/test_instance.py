@@ -11,9 +11,9 @@ import pytest
 import yaml
 from dagster._core.instance.ref import InstanceRef
 
-from tcg_assets.instance import TEMPLATE, configuration, open_instance, write_home
-from tcg_core.errors import HomeError
-from tcg_core.home import Home
+from tcg_assets.sync.instance import TEMPLATE, configuration, open_instance, write_home
+from tcg_core.base.errors import HomeError
+from tcg_core.base.home import Home
 
 
 def test_the_template_has_the_keys_that_keep_the_deployment_sane() -> None:
@@ -79,7 +79,7 @@ def test_a_home_that_cannot_hold_it_is_refused_in_one_line(home: Home) -> None:
 
 def test_two_processes_never_make_the_same_new_storage_at_once(home: Home) -> None:
     home.dagster.mkdir()
-    code = "from tcg_assets.instance import write_home; from tcg_core.home import Home; write_home(Home.resolve())"
+    code = "from tcg_assets.sync.instance import write_home; from tcg_core.base.home import Home; write_home(Home.resolve())"
     with (home.dagster / "setup.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], cwd=TEMPLATE.parent)

@@ -7,15 +7,15 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from tcg_assets.kaggle import kaggle_sensor
-from tcg_assets.resources import Workspace
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.kaggle import kaggle_sensor
+from tcg_core.base.home import Home
 from tcg_core.fetch import remote
 from tcg_core.fetch.arrivals import new_days
 from tcg_core.fetch.errors import NoCredentials
 from tcg_core.fetch.index import Published, dataset_of
-from tcg_core.home import Home
 from tests.assets.conftest import Run, failure_of
-from tests.dataset.conftest import GOLDEN, V1
+from tests.days.conftest import GOLDEN, V1
 from tests.fetch.test_days import Shelf
 
 EARLIER, LATER = "2026-07-30", "2026-09-30"
@@ -74,7 +74,7 @@ def test_a_day_that_cannot_be_had_fails_the_run_by_name_and_is_wanted_again(
     assert not result.success
     assert failure_of(result)[1].startswith(f"1 of 1 days could not be fetched: {LATER}:")
     assert (_tick(instance).skip_message or "").startswith(f"{LATER}: failed 1 times, tried again in 1")
-    monkeypatch.setattr("tcg_assets.kaggle._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("tcg_assets.automation.kaggle._FIRST_PAUSE", 0.0)
     assert _days(_tick(instance)) == [LATER], "a later look continues it"
 
 

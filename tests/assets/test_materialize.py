@@ -7,10 +7,10 @@ import dagster as dg
 import pytest
 
 from tcg_assets.checks import severity_of
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 from tcg_core.catalog import registry
-from tcg_core.checks import Check
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
 from tests.assets.conftest import Run, failure_of, materialized
 from tests.assets.fakes import PNG, Stages, fake_built
 
@@ -47,7 +47,7 @@ def test_a_refusal_is_one_failure_of_one_line(run: Run, stages: Stages) -> None:
     def refuse(home: Home, day: str) -> None:
         raise TcgError(f"inbox/{day}.zip is not a zip archive")
 
-    stages.install("tcg_core.dataset.take", take_archive=refuse)
+    stages.install("tcg_core.days.take", take_archive=refuse)
     result = run("ingest_day", partition_key=DAY)
     assert failure_of(result) == ("day_archive", f"inbox/{DAY}.zip is not a zip archive")
 
@@ -56,7 +56,7 @@ def test_another_set_of_checks_than_declared_is_an_error(run: Run, stages: Stage
     def take(home: Home, day: str) -> Any:
         return fake_built(home, "day_archive", "a", home.archives / day, (Check("surprise", True, "new"),))
 
-    stages.install("tcg_core.dataset.take", take_archive=take)
+    stages.install("tcg_core.days.take", take_archive=take)
     step, line = failure_of(run("ingest_day", partition_key=DAY))
     assert step == "day_archive"
     assert "surprise" in line

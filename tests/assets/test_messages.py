@@ -9,7 +9,7 @@ import pytest
 from dagster._utils import tail_file
 
 from tcg_assets.definitions import defs
-from tcg_assets.messages import WholeLineReader, whole_lines
+from tcg_assets.trainer.messages import WholeLineReader, whole_lines
 
 LONG = json.dumps({"built": "x" * 9000})
 

@@ -6,11 +6,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from tcg_assets.observe import ASSETS, day_page, tell_lineage
+from tcg_assets.pages.observe import ASSETS, day_page, tell_lineage
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import mark, validate
 from tcg_core.catalog.promotions import record
-from tcg_core.home import Home
 from tests.ops.chain import artifact, chain, day
 
 FIRST, SECOND = "2026-08-01", "2026-08-02"

@@ -15,9 +15,9 @@ from dagster._daemon.monitoring.concurrency import execute_concurrency_slots_ite
 
 from tcg_assets.assets.wiring import CHAIN_POOL, DAY_POOL, POOLS
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.reconcile import reconcile
-from tcg_core.home import Home
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.reconcile import reconcile
+from tcg_core.base.home import Home
 from tests.assets.conftest import ROOT
 from tests.assets.fakes import checks_for, fake_built
 
@@ -29,9 +29,9 @@ import dagster as dg
 import pytest
 from tests.assets.fakes import Stages, checks_for, fake_built
 from tests.assets.test_pools import most_at_once
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
+from tcg_assets.sync.instance import open_instance
 
 what, key, seconds, company = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
 home = Home.resolve().prepare()
@@ -52,7 +52,7 @@ def waiting(kind, assets):
         return fake_built(home, kind, f"{kind}-{key}", home.root / kind, checks_for(*assets), rows=2)
     return stage
 
-stages.install("tcg_core.dataset.build", build_day=waiting("staged_day", ("day_catalog", "staged_day")))
+stages.install("tcg_core.days.build", build_day=waiting("staged_day", ("day_catalog", "staged_day")))
 stages.install("tcg_core.arena.tournament", tournament=waiting("tournament", ("tournament",)))
 quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 with open_instance(home) as instance:

@@ -7,12 +7,12 @@ from typing import Any, get_args
 import dagster as dg
 import pytest
 
+from tcg_assets.assets.recipes import Preset
 from tcg_assets.assets.training import CurriculumConfig, WorkPlanConfig
-from tcg_assets.recipes import Preset
-from tcg_assets.typed import config_class
-from tcg_core.built import Built
-from tcg_core.home import Home
-from tcg_core.night import FineTune, Nightly, save_nightly
+from tcg_assets.assets.typed import config_class
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.nightly.settings import FineTune, Nightly, save_nightly
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.recipe import Recipe, Selection
 from tests.assets.conftest import Run, failure_of, materialized
@@ -87,7 +87,7 @@ def test_a_champion_that_cannot_be_gone_on_from_fails_the_plan_by_name(
     def refuse(*arguments: object) -> None:
         raise ChampionRefused("champion abc cannot be gone on from: model.layers is 2, it has 1; do this")
 
-    monkeypatch.setattr("tcg_core.tonight.reigning", refuse)
+    monkeypatch.setattr("tcg_core.nightly.tonight.reigning", refuse)
     step, line = failure_of(run("nightly", {"work_plan": {"preset": "finetune"}}))
     assert (step, line) == ("work_plan", "champion abc cannot be gone on from: model.layers is 2, it has 1; do this")
     assert not stages.called("build_plan")

@@ -12,11 +12,11 @@ import dagster as dg
 import pytest
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 
+from tcg_assets.cli.launch import ChainBusy, run_chain
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import ChainBusy, run_chain
-from tcg_assets.reconcile import reconcile
-from tcg_core.home import Home
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.reconcile import reconcile
+from tcg_core.base.home import Home
 from tcg_core.recipe import Recipe, Selection
 from tests.assets.conftest import ROOT
 
@@ -25,11 +25,11 @@ CHILD = """
 import os, time
 from tests.assets.fakes import Stages
 import pytest
-from tcg_core.home import Home
-import tcg_assets.launch
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import run_chain
-from tcg_assets.news import News
+from tcg_core.base.home import Home
+import tcg_assets.cli.launch
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.cli.launch import run_chain
+from tcg_assets.assets.news import News
 from tcg_core.recipe import Recipe, Selection
 
 home = Home.resolve().prepare()
@@ -40,7 +40,7 @@ def hang(home, recipe, cards):
     print("hanging", flush=True)
     time.sleep(600)
 
-tcg_assets.launch.news = lambda home, recipe: News((), "x")
+tcg_assets.cli.launch.news = lambda home, recipe: News((), "x")
 stages.install("tcg_core.plan.build", build_plan=hang)
 with open_instance(home) as instance:
     print(run_chain(instance, home, Recipe(selection=Selection(all_days=True))).failures)
@@ -92,7 +92,7 @@ def test_a_run_that_never_got_a_process_is_closed_after_a_while(
     run = instance.create_run_for_job(defs.resolve_job_def("card_tables"), status=dg.DagsterRunStatus.NOT_STARTED)
     assert reconcile(instance, home).runs == ()
     later = time.time() + 3600
-    monkeypatch.setattr("tcg_assets.reconcile.time.time", lambda: later)
+    monkeypatch.setattr("tcg_assets.sync.reconcile.time.time", lambda: later)
     assert [ended.run_id for ended in reconcile(instance, home).runs] == [run.run_id]
 
 
@@ -103,12 +103,12 @@ def test_a_queued_run_belongs_to_the_daemon(instance: dg.DagsterInstance, home: 
     instance.run_storage.add_run(dg.DagsterRun("card_tables", status=queued, remote_job_origin=origin))
     assert instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.QUEUED]))
     later = time.time() + 3600
-    monkeypatch.setattr("tcg_assets.reconcile.time.time", lambda: later)
+    monkeypatch.setattr("tcg_assets.sync.reconcile.time.time", lambda: later)
     assert reconcile(instance, home).runs == ()
 
 
 def test_a_later_process_with_the_same_number_is_another_one(tmp_path: Path) -> None:
-    from tcg_assets.reconcile import _lives
+    from tcg_assets.sync.reconcile import _lives
 
     assert _lives(os.getpid(), time.time())
     assert not _lives(os.getpid(), time.time() - 10 * 24 * 3600)

@@ -5,11 +5,11 @@ import shutil
 import dagster as dg
 import pytest
 
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
-from tcg_core.home import Home
 from tests.assets.conftest import Run, failure_of
-from tests.dataset.conftest import GOLDEN, V1
+from tests.days.conftest import GOLDEN, V1
 
 
 @pytest.fixture

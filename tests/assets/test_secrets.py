@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import run_chain, run_day
-from tcg_assets.news import News
-from tcg_assets.sync import sync
-from tcg_core.errors import TcgError
-from tcg_core.home import Home
+from tcg_assets.assets.news import News
+from tcg_assets.cli.launch import run_chain, run_day
+from tcg_assets.sync.fill import sync
+from tcg_assets.sync.instance import open_instance
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home
 from tcg_core.recipe import Recipe, Selection
 from tests.assets.conftest import CHILD
 from tests.assets.fakes import Stages
@@ -26,7 +26,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, CANARY)
     monkeypatch.setenv("PYTHONPATH", str(CHILD))
     monkeypatch.setenv("FAKE_TRAINER", "good")
-    monkeypatch.setattr("tcg_assets.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
+    monkeypatch.setattr("tcg_assets.cli.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
 
 
 def _holding(root: Path) -> list[str]:
@@ -48,7 +48,7 @@ def test_the_search_would_find_one(home: Home, stages: Stages) -> None:
     def leak(home: Home, day: str) -> None:
         raise TcgError(f"cannot log in with {CANARY}")
 
-    stages.install("tcg_core.dataset.take", take_archive=leak)
+    stages.install("tcg_core.days.take", take_archive=leak)
     with open_instance(home, captured=True) as instance:
         assert not run_day(instance, home, DAY).success
     assert _holding(home.root)

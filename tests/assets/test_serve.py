@@ -5,11 +5,11 @@ import time
 import dagster as dg
 import pytest
 
+from tcg_assets.cli.serve import command, environment
+from tcg_assets.cli.unstick import main as unstick
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.serve import command, environment
-from tcg_assets.unstick import main as unstick
-from tcg_core.home import Home
+from tcg_assets.sync.instance import open_instance
+from tcg_core.base.home import Home
 
 
 def test_the_server_listens_on_the_loopback_interface_only() -> None:
@@ -43,7 +43,7 @@ def test_unstick_tells_which_pools_it_would_free(home: Home, capsys: pytest.Capt
         run = instance.create_run_for_job(defs.resolve_job_def("nightly"), status=dg.DagsterRunStatus.STARTED)
         assert instance.event_log_storage.claim_concurrency_slot("trainer", run.run_id, "mlx_checkpoint").is_claimed
     later = time.time() + 3600
-    monkeypatch.setattr("tcg_assets.reconcile.time.time", lambda: later)
+    monkeypatch.setattr("tcg_assets.sync.reconcile.time.time", lambda: later)
     assert unstick(["--dry-run"]) == 0
     assert "STARTED -> FAILURE, it never got a process, would free a place of pool trainer" in capsys.readouterr().out
     assert unstick([]) == 0

@@ -3,10 +3,11 @@ import time
 import dagster as dg
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, ScheduleInstigatorData
 
+from tcg_assets.cli.switch import daemon_line, main, switches, table_of
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.switch import daemon_line, is_on, main, switches, table_of
-from tcg_core.home import Home
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.switches import nightly_on
+from tcg_core.base.home import Home
 
 
 def test_a_new_home_shows_the_defaults(home: Home) -> None:
@@ -37,7 +38,7 @@ def test_all_that_runs_by_itself_says_when_and_what(home: Home, capsys) -> None:
     with open_instance(home) as instance:
         for switch in table_of(instance):
             assert switch.does and switch.when.split()[-1] in ("s", "UTC"), switch
-        assert is_on(instance, "home_watch") and not is_on(instance, "nightly_schedule")
+        assert not nightly_on(instance)
     assert main(["show"]) == 0
     told = capsys.readouterr().out
     assert "audit_schedule on (0 1 * * * UTC): Reads a share of the validated days" in told

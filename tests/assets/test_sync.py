@@ -5,8 +5,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from tcg_assets.sync import DAY_KINDS, KINDS, main, sync
-from tcg_core.home import Home
+from tcg_assets.sync.fill import DAY_KINDS, KINDS, main, sync
+from tcg_core.base.home import Home
 from tests.assets.conftest import Run
 from tests.assets.fakes import Stages, checks_for, fake_built
 

@@ -14,23 +14,23 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
-from tcg_assets.alerts import incidents_of
-from tcg_assets.automation import nightly_schedule
+from tcg_assets.assets.news import DIGEST_TAG
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.assets.unfinished import NIGHT_TAG
+from tcg_assets.automation.alerts import incidents_of
+from tcg_assets.automation.arrivals import nightly_schedule
 from tcg_assets.definitions import defs
-from tcg_assets.instance import open_instance
-from tcg_assets.news import DIGEST_TAG
-from tcg_assets.resources import Workspace
-from tcg_assets.unfinished import NIGHT_TAG
-from tcg_core import unfinished
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import take_archive
-from tcg_core.home import VARIABLE, Home
+from tcg_assets.sync.instance import open_instance
+from tcg_core.base.home import VARIABLE, Home
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import take_archive
 from tcg_core.model.config import ModelConfig
-from tcg_core.night import Nightly, save_nightly
+from tcg_core.nightly import unfinished
+from tcg_core.nightly.settings import Nightly, save_nightly
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
 from tcg_core.replay.record_day import record_day
-from tcg_core.train import pointers
+from tcg_core.train.runs import pointers
 from tests.assets.conftest import QUIET, ROOT, Run, failure_of, materialized
 from tests.assets.fakes import Stages
 from tests.train.test_recover import child, fingerprints
@@ -174,8 +174,8 @@ def test_a_cancelled_night_saves_frees_its_slot_and_goes_on(real: Home) -> None:
     """A cancelled run is marked, its process gets SIGINT, and Dagster's client passes that on to the trainer."""
     save_nightly(real, Nightly(recipe=RECIPE, night_budget_hours=0.0, device="cpu", full_weekday="never"))
     code = (
-        "from tcg_assets.instance import open_instance\n"
-        "from tcg_core.home import Home\n"
+        "from tcg_assets.sync.instance import open_instance\n"
+        "from tcg_core.base.home import Home\n"
         "from tests.assets.test_unfinished import _night\n"
         "with open_instance(Home.resolve()) as instance:\n"
         "    _night(instance, 3)\n"

@@ -9,17 +9,17 @@ import dagster as dg
 import pytest
 import yaml
 
-from tcg_assets.alerts import failure_alerts
-from tcg_assets.damage import DAMAGE_TAG, report_damage
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.alerts import failure_alerts
+from tcg_assets.automation.maintenance import MAINTENANCE_TAG
+from tcg_assets.automation.watch import home_watch
 from tcg_assets.definitions import defs
-from tcg_assets.instance import TEMPLATE, open_instance
-from tcg_assets.maintenance import MAINTENANCE_TAG
-from tcg_assets.resources import Workspace
-from tcg_assets.watch import home_watch
+from tcg_assets.sync.damage import DAMAGE_TAG, report_damage
+from tcg_assets.sync.instance import TEMPLATE, open_instance
+from tcg_core.alerts.incidents import open_incidents
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of, mark
-from tcg_core.home import Home
-from tcg_core.notify import open_incidents
 from tests.assets.conftest import QUIET
 from tests.ops.chain import age, chain, day
 
@@ -89,7 +89,7 @@ def _failed_partitions(instance: dg.DagsterInstance) -> set[str]:
     """As the asset's page asks for them."""
     from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
 
-    from tcg_assets.partitions import days
+    from tcg_assets.assets.partitions import days
 
     value = get_and_update_asset_status_cache_value(instance, dg.AssetKey("parquet_day"), days, instance)
     assert value is not None

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from tcg_core.atomic import publishing, sha256_bytes, write_json
+from tcg_core.base.atomic import publishing, sha256_bytes, write_json
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import stage, validate
 from tcg_core.catalog.days import record_archive, record_episodes
 from tcg_core.catalog.files import remember
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Seat
-from tcg_core.home import Home
-from tcg_core.provenance import Input, Manifest, hash_files, write_manifest
 
 DECK = sha256_bytes(b"deck")
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from tcg_core.atomic import sha256_json
+from tcg_core.base.atomic import sha256_json
+from tcg_core.base.home import Home
 from tcg_core.catalog import caps
 from tcg_core.catalog.cap_order import heads, rows_of, rows_within
 from tcg_core.catalog.caps import Episode, capped, episode_order
@@ -15,7 +16,6 @@ from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.kept import Kept
 from tcg_core.catalog.schema import MIGRATIONS, VERSION
 from tcg_core.catalog.selection import select_days
-from tcg_core.home import Home
 from tcg_core.recipe import SPLIT_SEED, Selection
 from tests.catalog.helpers import DECK, add_day, episode
 

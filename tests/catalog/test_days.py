@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import TRANSITIONS, dataset, datasets_of, mark, validate
 from tcg_core.catalog.days import check_conflicts, day_row
 from tcg_core.catalog.errors import CatalogError, EpisodeConflict
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.catalog.schema import DATASET_STATES
-from tcg_core.errors import UnknownId
 from tests.catalog.helpers import add_day, episode
 
 

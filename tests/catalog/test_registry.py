@@ -1,11 +1,11 @@
 import pytest
 
-from tcg_core.atomic import write_bytes
+from tcg_core.base.atomic import write_bytes
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.provenance import Input, Manifest, hash_files, write_manifest
 
 GOOD, BAD, WARNED = Check("a", True, "fine"), Check("b", False, "it is broken"), Check("c", False, "hm", "WARN")
 

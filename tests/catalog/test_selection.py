@@ -2,11 +2,11 @@ import time
 
 import pytest
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import datasets_of, mark
 from tcg_core.catalog.errors import DatasetChanged, SelectionEmpty
 from tcg_core.catalog.selection import episode_contents, select_days
-from tcg_core.errors import UnknownId
 from tcg_core.recipe import Selection
 from tests.catalog.helpers import add_day, episode
 

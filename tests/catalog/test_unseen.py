@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from tcg_core.base.errors import ConfigError, IntegrityError, UnknownId
+from tcg_core.base.home import Home
 from tcg_core.catalog.caps import Episode, capped
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.seen import seen_by
 from tcg_core.catalog.selection import SelectedDay, select_days
-from tcg_core.errors import ConfigError, IntegrityError, UnknownId
-from tcg_core.home import Home
 from tcg_core.recipe import SPLIT_SEED, Selection
 from tests.catalog.helpers import add_day, episode, planned
 

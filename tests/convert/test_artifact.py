@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.built import Built
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import verify_files
+from tcg_core.cards.features import card_features
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
 from tcg_core.convert import artifact
 from tcg_core.convert.artifact import convert
 from tcg_core.convert.checks import NAMES
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.reload import main, reload
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import card_features
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import add_archive, take_archive
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import add_archive, take_archive
 from tcg_core.engine.cards import load_attacks, load_cards
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.home import Home
 from tcg_core.model.config import ModelConfig
 from tcg_core.model.tensors import read_safetensors, safetensors_bytes
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, load_artifact
 from tcg_core.plan.build import build_plan
-from tcg_core.provenance import verify_files
 from tcg_core.recipe import Recipe, Selection, Split, Work
 from tcg_core.train.run import train
 

@@ -20,7 +20,7 @@ from tcg_core.model.batch import INPUTS
 from tcg_core.model.init import initial_weights
 from tcg_core.model.names import join_arrays
 from tcg_core.model.tensors import read_with_metadata, safetensors_bytes
-from tests.dataset.synthetic import episode
+from tests.days.synthetic import episode
 from tests.model.synthetic import architecture, batch, tables
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.engine.agents import BASELINES, make_agent
 from tcg_core.engine.battle import Battle
 from tcg_core.engine.decks import random_legal_deck, sample_deck
 from tcg_core.engine.library import GENERATIONS
-from tcg_core.errors import UnknownId
 
 Player = Callable[[dict[str, Any]], list[int]]
 DECK = sample_deck()

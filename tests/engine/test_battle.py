@@ -126,7 +126,7 @@ from tcg_core.engine.battle import Battle
 from tcg_core.engine.cards import load_cards
 from tcg_core.engine.decks import sample_deck
 from tcg_core.engine.library import load_library
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 
 deck, survived = sample_deck(), 0
 

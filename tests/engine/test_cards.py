@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.engine.cards import Attack, Card, attacks_by_id, card_by_id, load_attacks, load_cards
 from tcg_core.engine.library import load_library
-from tcg_core.errors import UnknownId
 
 COUNTS = {"v1": (1267, 1556), "v2": (1431, 1755)}
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tcg_core.base.errors import UnknownId
+from tcg_core.base.home import Home
 from tcg_core.engine.battle import Battle, DeckRejected
 from tcg_core.engine.cards import load_cards
 from tcg_core.engine.decks import (
@@ -20,8 +22,6 @@ from tcg_core.engine.decks import (
     write_deck,
 )
 from tcg_core.engine.library import GENERATIONS
-from tcg_core.errors import UnknownId
-from tcg_core.home import Home
 
 both = pytest.mark.parametrize("generation", GENERATIONS)
 

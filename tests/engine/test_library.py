@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tcg_core.base.errors import ConfigError
 from tcg_core.engine import library
 from tcg_core.engine.library import EngineBroken, EngineMissing, engine_directory, engine_version, load_library
-from tcg_core.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 

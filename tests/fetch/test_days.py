@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
-from tcg_core.dataset.take import take_archive
+from tcg_core.days.take import take_archive
 from tcg_core.fetch.days import fetch_days, held_days, in_range, named, published_days
 from tcg_core.fetch.errors import FetchError
 from tcg_core.fetch.index import INDEX, Published, dataset_of
-from tests.dataset.conftest import GOLDEN, V1
+from tests.days.conftest import GOLDEN, V1
 
 GOOD = GOLDEN / f"{V1}.zip"
 OTHER = "2026-08-16"

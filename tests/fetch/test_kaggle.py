@@ -9,11 +9,11 @@ import zipfile
 
 import pytest
 
-from tcg_core import cli
+from tcg_assets.cli import main as cli
 from tcg_core.fetch.errors import ClientMissing, FetchError, NoCredentials
 from tcg_core.fetch.index import INDEX, INDEX_FILE, PREFIX
 from tcg_core.fetch.remote import KaggleRemote
-from tests.dataset.conftest import GOLDEN, V1
+from tests.days.conftest import GOLDEN, V1
 from tests.fetch.server import SIGNATURE, serving
 
 KEY = "key-canary-91c4"

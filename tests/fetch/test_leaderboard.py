@@ -114,7 +114,7 @@ def test_without_credentials_nothing_is_asked(home, bare):  # noqa: F811
 
 def test_what_was_fetched_rates_the_next_day_and_not_its_own(home, served):
     from tcg_core.catalog.connection import catalog
-    from tcg_core.catalog.ratings_stage import rate_agents
+    from tcg_core.ratings.stage import rate_agents
     from tests.catalog.helpers import add_day, episode
 
     for number, day in enumerate(("2026-08-14", "2026-08-15")):

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from tcg_core.cards.features import card_features
 from tcg_core.catalog.verify import verify
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import card_features
-from tcg_core.dataset.promote import promote_day, verify_day
-from tcg_core.dataset.states import mark_stale
-from tcg_core.dataset.take import add_archive, take_archive
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day, verify_day
+from tcg_core.days.states import mark_stale
+from tcg_core.days.take import add_archive, take_archive
 from tcg_core.engine.cards import load_attacks, load_cards
 from tcg_core.plan.build import build_plan
 from tcg_core.recipe import Recipe, Selection, Split
-from tests.dataset.conftest import GOLDEN, V1
+from tests.days.conftest import GOLDEN, V1
 
-#: Sends alerts, and only where TCG_WEBHOOK says so; its own tests are tests/ops/test_notify.py.
-WEBHOOK = "notify_webhook.py"
+#: Sends alerts, and only where TCG_WEBHOOK says so; its own tests are tests/alerts/test_notify.py.
+WEBHOOK = "alerts/webhook.py"
 CORE = Path(__file__).resolve().parents[2] / "tcg_core"
 NETWORK = {
     "aiohttp",

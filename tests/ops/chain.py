@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from tcg_core.atomic import write_bytes
+from tcg_core.base.atomic import write_bytes
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
-from tcg_core.checks import Check
-from tcg_core.home import Home
-from tcg_core.provenance import Input, Manifest, hash_files, write_manifest
 from tests.catalog.helpers import add_day, episode
 
 PLACES = {

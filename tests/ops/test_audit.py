@@ -2,12 +2,12 @@
 
 import pytest
 
+from tcg_core.base.checks import Check
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.kinds import DAY
-from tcg_core.checks import Check
-from tcg_core.dataset.errors import DayError
+from tcg_core.days.errors import DayError
 from tcg_core.ops import audit as module
 from tcg_core.ops.audit import audit, named, share, turn
 from tests.ops.chain import day

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.atomic import sha256_file, write_bytes, write_json
+from tcg_core.base.atomic import sha256_file, write_bytes, write_json
+from tcg_core.base.home import Home
 from tcg_core.catalog import registry
-from tcg_core.home import Home
-from tcg_core.lineage import walk_back
+from tcg_core.lineage.walk import walk_back
 from tcg_core.ops import backup as backup_module
 from tcg_core.ops.backup import backup, check_backup, prune
 from tcg_core.ops.errors import BackupError, HomeNotEmpty, OpsBusy
@@ -241,7 +241,7 @@ def test_forgetting_old_backups_removes_only_what_nothing_else_needs(filled, tmp
 CHILD = """
 import sys
 from pathlib import Path
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.ops.backup import backup
 from tcg_core.ops.restore import restore
 what, home, store = sys.argv[1:]

@@ -7,20 +7,20 @@ import time
 
 import pytest
 
-from tcg_core.atomic import sha256_bytes, write_bytes, write_json
+from tcg_core.base.atomic import sha256_bytes, write_bytes, write_json
+from tcg_core.base.errors import ConfigError, TcgError
+from tcg_core.base.manifest import Input, verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.kinds import archive_manifest
-from tcg_core.errors import ConfigError, TcgError
-from tcg_core.lineage import walk_back
+from tcg_core.lineage.walk import walk_back
 from tcg_core.ops import clean as clean_module
 from tcg_core.ops.clean import clean
 from tcg_core.ops.errors import OpsBusy, RetentionError
 from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.plan import make_plan
 from tcg_core.ops.retention import Retention, read_retention
-from tcg_core.provenance import Input, verify_files
 from tcg_core.submission.ladder import add_push
 from tcg_core.train.errors import TrainerBusy
 from tcg_core.train.lock import trainer_lock

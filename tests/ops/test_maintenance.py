@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tcg_core.errors import ConfigError
+from tcg_core.base.errors import ConfigError
 from tcg_core.ops.maintenance import FILE, Maintenance, backing_up_to, cron_of, load_maintenance
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.ops.errors import ServiceError
 from tcg_core.ops.service import PROJECT, render
 

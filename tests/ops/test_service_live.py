@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.ops.service import render
 
 MANAGER = Path("/lib/systemd/systemd")

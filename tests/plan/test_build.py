@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.home import Home
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import SelectionEmpty
-from tcg_core.dataset.reader import DayReader
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.home import Home
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.load import load_plan
 from tcg_core.recipe import Selection, Split
+from tcg_core.rows.reader import DayReader
 from tests.train.toy import DAYS, RECIPE, toy_home
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import RatingsStale
-from tcg_core.catalog.leaderboards import import_leaderboard
-from tcg_core.catalog.ratings_stage import rate_agents
 from tcg_core.plan.build import build_plan
-from tcg_core.provenance import read_manifest
+from tcg_core.ratings.leaderboards import import_leaderboard
+from tcg_core.ratings.stage import rate_agents
 from tcg_core.recipe import Selection
 from tests.train.toy import DAYS, RECIPE, toy_home
 

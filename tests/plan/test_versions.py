@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tcg_core.catalog.connection import catalog
-from tcg_core.dataset.code import build_code
-from tcg_core.dataset.errors import DaysOfOtherCode
+from tcg_core.days.code import build_code
+from tcg_core.days.errors import DaysOfOtherCode
 from tcg_core.plan.build import build_plan
 from tests.train.toy import DAYS, RECIPE, toy_home
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tcg_core.base.errors import ConfigError
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import DeckError, random_legal_deck, sample_deck
-from tcg_core.errors import ConfigError
 from tcg_core.replay.record import DecisionCapReached, record_episode
 
 DECK = sample_deck()

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tcg_core.atomic import TEMP_PREFIX, sweep
+from tcg_core.base.atomic import TEMP_PREFIX, sweep
+from tcg_core.base.errors import ConfigError, UnknownId
+from tcg_core.base.home import Home, NotADay
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
-from tcg_core.errors import ConfigError, UnknownId
-from tcg_core.home import Home, NotADay
 from tcg_core.replay import record_day as module
 from tcg_core.replay.record import DecisionCapReached
 from tcg_core.replay.record_day import DayConflict, RecordError, episode_id_of, record_day
@@ -120,7 +120,7 @@ def test_bad_requests_are_refused_before_anything_is_written(home: Home) -> None
 
 
 def test_a_killed_recording_leaves_no_archive_and_the_same_command_continues(home: Home) -> None:
-    code = "import sys; from tcg_core.home import Home; from tcg_core.replay.record_day import record_day; "
+    code = "import sys; from tcg_core.base.home import Home; from tcg_core.replay.record_day import record_day; "
     code += f"record_day(Home.resolve(sys.argv[1]), {DAY!r}, 5000)"
     root = Path(__file__).resolve().parents[2]
     child = subprocess.Popen([sys.executable, "-c", code, str(home.root)], cwd=root, stderr=subprocess.DEVNULL)

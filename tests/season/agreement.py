@@ -8,22 +8,22 @@ import dagster as dg
 import numpy as np
 import pyarrow.parquet as parquet
 
-from tcg_assets.attempts import ARCHIVE_TAG, DAY_TAG
-from tcg_assets.partitions import days as partitions
-from tcg_assets.sync import sync
+from tcg_assets.assets.partitions import days as partitions
+from tcg_assets.automation.attempts import ARCHIVE_TAG, DAY_TAG
+from tcg_assets.sync.fill import sync
 from tcg_core.arena.champion import champion_checks
-from tcg_core.atomic import TEMP_PREFIX, sha256_file
+from tcg_core.base.atomic import TEMP_PREFIX, sha256_file
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, verify_files
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.days import day_row
 from tcg_core.catalog.promotions import BOOTSTRAP, PROMOTED, champion, history
 from tcg_core.catalog.registry import rows_of
 from tcg_core.catalog.verify import verify
-from tcg_core.dataset.reader import ROWS
-from tcg_core.home import Home
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan, Side
-from tcg_core.provenance import MANIFEST, verify_files
-from tcg_core.train import pointers
+from tcg_core.rows.reader import ROWS
+from tcg_core.train.runs import pointers
 from tests.season.day_acts import SENSOR
 from tests.season.nights import days_of
 from tests.season.season import Season

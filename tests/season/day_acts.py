@@ -4,8 +4,8 @@ from functools import partial
 
 import dagster as dg
 
-from tcg_assets.attempts import DAY_TAG
-from tcg_core.dataset.take import take_archive
+from tcg_assets.automation.attempts import DAY_TAG
+from tcg_core.days.take import take_archive
 from tests.season import faults, pages
 from tests.season.deployment import ended
 from tests.season.records import (

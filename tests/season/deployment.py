@@ -15,7 +15,7 @@ from typing import Any
 import dagster as dg
 import psutil  # type: ignore[import-untyped]
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.ops.service import render
 from tests.ui.conftest import LOCATION, Served
 from tests.ui.driving import ask, until

@@ -8,9 +8,9 @@ import resource
 import sys
 from types import TracebackType
 
-from tcg_core.cli import main
-from tcg_core.dataset import write_day
-from tcg_core.dataset.writer import DayWriter
+from tcg_assets.cli.main import main
+from tcg_core.days import write_day
+from tcg_core.rows.writer import DayWriter
 
 
 class NoRoom(DayWriter):

@@ -7,13 +7,13 @@ import time
 from datetime import date
 from pathlib import Path
 
-from tcg_assets.automation import nightly_schedule
-from tcg_assets.news import DIGEST_TAG
+from tcg_assets.assets.news import DIGEST_TAG
+from tcg_assets.automation.arrivals import nightly_schedule
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
 from tcg_core.catalog.registry import rows_of
-from tcg_core.night import save_nightly
+from tcg_core.nightly.settings import save_nightly
+from tcg_core.nightly.unfinished import lines_of as unfinished_runs
 from tcg_core.plan.load import load_plan
-from tcg_core.unfinished import lines_of as unfinished_runs
 from tests.season import faults, pages
 from tests.season.deployment import ended, status_of
 from tests.season.nights import GAMES_TO_DECIDE, NIGHT, WEAK_DECK, days_of, in_minutes, launch, plan_of, skipped, write_weak_deck
@@ -68,7 +68,7 @@ def second_night_goes_on(season: Season, run: str, plan: str, days: tuple[str, .
 
 def switch_on_at_the_next_minute(season: Season) -> None:
     """`tcg nightly enable`, while nothing runs."""
-    command = [sys.executable, "-m", "tcg_core.cli", "nightly", "enable", "--at", in_minutes(_NOTICE)]
+    command = [sys.executable, "-m", "tcg_assets.cli.main", "nightly", "enable", "--at", in_minutes(_NOTICE)]
     told = subprocess.run(command, cwd=_ROOT, check=False, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
     season.say(told.stdout.splitlines()[-1])

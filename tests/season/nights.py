@@ -8,16 +8,16 @@ from typing import Any
 import dagster as dg
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
-from tcg_assets.automation import nightly_schedule
-from tcg_assets.handover import made_by
-from tcg_assets.resources import Workspace
+from tcg_assets.assets.handover import made_by
+from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 from tcg_core.engine.battle import DECK_SIZE
 from tcg_core.engine.cards import BASIC_ENERGY, load_cards
 from tcg_core.engine.decks import is_basic_pokemon, write_deck
-from tcg_core.home import Home
 from tcg_core.model.config import ModelConfig
-from tcg_core.night import Nightly, load_nightly
-from tcg_core.provenance import read_manifest
+from tcg_core.nightly.settings import Nightly, load_nightly
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
 from tests.season.season import Season
 

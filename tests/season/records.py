@@ -6,7 +6,7 @@ import zipfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.replay.record_day import record_day
 
 #: No archive of this date ever comes.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import dagster as dg
 
+from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
-from tcg_core.home import Home
 from tests.season.deployment import Deployment
 from tests.season.records import deliver
 from tests.ui.conftest import Served

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tcg_assets.instance import open_instance
-from tcg_core.home import VARIABLE, Home
+from tcg_assets.sync.instance import open_instance
+from tcg_core.base.home import VARIABLE, Home
 from tests.season import agreement, day_acts, night_acts, pages
 from tests.season.deployment import Deployment
 from tests.season.records import AGAIN, BROKEN, DAYS

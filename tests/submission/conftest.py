@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.atomic import sha256_bytes
-from tcg_core.built import Built
-from tcg_core.home import Home
-from tcg_core.provenance import MANIFEST, Input, Manifest
+from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.built import Built
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, Input, Manifest
 from tcg_core.submission.archive import extract_archive, write_archive
 from tcg_core.submission.names import ARCHIVE
 from tcg_core.submission.pack import pack

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from tcg_core.atomic import publishing, write_bytes, write_json
+from tcg_core.base.atomic import publishing, write_bytes, write_json
+from tcg_core.base.checks import Check
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
-from tcg_core.checks import Check
 from tcg_core.convert.players import torch_player
 from tcg_core.convert.reference import Reference, Step, write_reference
 from tcg_core.convert.replay import replay
@@ -19,14 +21,12 @@ from tcg_core.engine.agents import make_agent
 from tcg_core.engine.battle import Battle
 from tcg_core.engine.cards import load_attacks, load_cards
 from tcg_core.engine.decks import sample_deck
-from tcg_core.home import Home
 from tcg_core.model.architecture import MASK_VALUE, Architecture
 from tcg_core.model.config import ModelConfig
 from tcg_core.model.names import join_arrays
 from tcg_core.model.tensors import safetensors_bytes
 from tcg_core.model.torch_load import CONTRACT, CONTRACT_VERSION, REFERENCE, WEIGHTS
 from tcg_core.model.torch_net import build, weights_of
-from tcg_core.provenance import Manifest, hash_files, write_manifest
 from tcg_core.submission.runtime.lane import Lane, Thought
 
 FEATURES = [stream.name for stream in SCHEMA.of_role("feature")]
@@ -105,7 +105,7 @@ def random_artifact(home: Home, generations: tuple[str, ...] = ("v1",), seed: in
 
 def register(home: Home, directory: Path) -> None:
     """Registers a published artifact with one passed check."""
-    from tcg_core.provenance import read_manifest
+    from tcg_core.base.manifest import read_manifest
 
     registry.register(home, read_manifest(directory), directory)
     registry.record_checks(home, "torch_artifact", directory.name, [Check("names", True, "as built")])

@@ -5,14 +5,14 @@ import shutil
 
 import pytest
 
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.manifest import MANIFEST, read_manifest, verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
 from tcg_core.engine.cards import load_cards
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
 from tcg_core.engine.errors import DeckError
-from tcg_core.errors import IntegrityError, UnknownId
-from tcg_core.provenance import MANIFEST, read_manifest, verify_files
 from tcg_core.submission import closure
 from tcg_core.submission.closure import NotPackable, foreign_imports, runtime_sources
 from tcg_core.submission.contents import submission_files

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tcg_core.home import Home
-from tcg_core.train import loop, pointers
+from tcg_core.base.home import Home
+from tcg_core.train import loop
 from tcg_core.train.run import train
+from tcg_core.train.runs import pointers
 from tcg_core.train.step import Stepper
 
 

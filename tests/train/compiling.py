@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from tcg_core.model.bootstrap import mlx
+from tcg_core.train.compiled.batch import Padded
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.session import Session
-from tcg_core.train.static_batch import Padded
 
 mx = mlx().core
 #: Worth of a second forward call a step under which it is taken whatever the games are.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.train.session import Session
 from tests.train.toy import toy_home, toy_session
 

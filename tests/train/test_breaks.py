@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.checks import Check
+from tcg_core.base.checks import Check
 from tcg_core.encode.columns import Columns
 from tcg_core.train import loop, prepare, step, validate
 from tcg_core.train.board import Board

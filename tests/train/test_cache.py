@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.dataset.cache import HOT_SHARE, PRESSURE, PROMOTE_HITS, RowGroupCache
-from tcg_core.dataset.cache_spill import Spill
-from tcg_core.dataset.reader import DayReader
-from tcg_core.dataset.writer import DayWriter
 from tcg_core.plan.rows import PlanDay
+from tcg_core.rows.cache import HOT_SHARE, PRESSURE, PROMOTE_HITS, RowGroupCache
+from tcg_core.rows.cache_spill import Spill
+from tcg_core.rows.reader import DayReader
+from tcg_core.rows.writer import DayWriter
 from tcg_core.train import step
 from tcg_core.train.data import STREAMS, Source
 from tcg_core.train.loss import Normalizer

@@ -15,22 +15,24 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from tcg_core import estimate
-from tcg_core.dataset.card_features import load_cards
+from tcg_core.base.home import Home
+from tcg_core.cards.features import load_cards
 from tcg_core.encode.collate import BatchShape
-from tcg_core.home import Home
 from tcg_core.model.batch import WOULD_KO, WOULD_KO_INPUTS
 from tcg_core.model.bootstrap import mlx
 from tcg_core.recipe import Selection
-from tcg_core.train import compiled, pointers, session, static_shapes
-from tcg_core.train.compiled import Compiled, on_device, serves
+from tcg_core.train import estimate, session
+from tcg_core.train.compiled import loss as compiled
+from tcg_core.train.compiled import shapes as static_shapes
+from tcg_core.train.compiled.batch import Padded, pad
+from tcg_core.train.compiled.loss import Compiled, on_device, serves
+from tcg_core.train.compiled.shapes import Shape
 from tcg_core.train.errors import RecoverRefused, TrainError
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
 from tcg_core.train.run import train
+from tcg_core.train.runs import pointers
 from tcg_core.train.session import Session, open_session
-from tcg_core.train.static_batch import Padded, pad
-from tcg_core.train.static_shapes import Shape
 from tcg_core.train.step import Stepper, flat
 from tcg_core.train.unroll import gather_memory
 from tcg_core.train.validate import score, validate

@@ -9,12 +9,13 @@ import pytest
 
 from tcg_core.encode.collate import BatchShape
 from tcg_core.plan.plan import Side
-from tcg_core.train import static_plan, static_shapes
+from tcg_core.train.compiled import plan as static_plan
+from tcg_core.train.compiled import shapes as static_shapes
+from tcg_core.train.compiled.batch import pad
+from tcg_core.train.compiled.plan import StaticPlan, choose_shapes
+from tcg_core.train.compiled.shapes import Shape, merge
 from tcg_core.train.prepare import prepare
 from tcg_core.train.session import Session
-from tcg_core.train.static_batch import pad
-from tcg_core.train.static_plan import StaticPlan, choose_shapes
-from tcg_core.train.static_shapes import Shape, merge
 from tests.train.compiling import REWARDED
 from tests.train.toy import RECIPE, toy_home, toy_session
 

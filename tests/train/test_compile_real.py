@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tcg_core.model.bootstrap import mlx
-from tcg_core.train import static_plan
-from tcg_core.train.compiled import Compiled
+from tcg_core.train.compiled import plan as static_plan
+from tcg_core.train.compiled.loss import Compiled
 from tcg_core.train.errors import TrainError
 from tcg_core.train.session import Session, open_session
 from tcg_core.train.step import flat

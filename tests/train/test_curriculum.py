@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tcg_core.checks import Check
-from tcg_core.cli import app
-from tcg_core.errors import ConfigError, UnknownId
-from tcg_core.home import VARIABLE, Home
+from tcg_assets.cli.main import app
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import ConfigError, UnknownId
+from tcg_core.base.home import VARIABLE, Home
+from tcg_core.base.settings import from_dict, to_dict
 from tcg_core.plan import build
 from tcg_core.plan.curriculum import DEFAULT, Curriculum, merged, planned_phases, read_curriculum
 from tcg_core.plan.errors import CurriculumStopped, ResumeRefused
-from tcg_core.settings import from_dict, to_dict
-from tcg_core.train import checks, pointers
+from tcg_core.train import checks
 from tcg_core.train.curriculum import run_curriculum
+from tcg_core.train.runs import pointers
 from tests.train.toy import DAYS, RECIPE
 
 BASE = {k: v for k, v in to_dict(RECIPE).items() if k not in ("selection", "phase_id", "resume")} | {"epochs": 1}

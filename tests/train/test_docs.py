@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from safetensors import safe_open
 
+from tcg_core.base.settings import from_dict
 from tcg_core.plan.curriculum import Curriculum
-from tcg_core.settings import from_dict
 from tcg_core.train import board, checks
 from tcg_core.train.baseline import RankCounts
 from tcg_core.train.metrics import Counters
-from tcg_core.train.pointers import require
+from tcg_core.train.runs.pointers import require
 from tcg_core.train.session import Session
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

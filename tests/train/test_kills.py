@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import take_archive
-from tcg_core.home import Home
+from tcg_core.base.home import Home
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import take_archive
 from tcg_core.recipe import Selection, Split
 from tcg_core.replay.record_day import record_day
-from tcg_core.train.pointers import require
+from tcg_core.train.runs.pointers import require
 from tests.train.test_recover import child, fingerprints
 from tests.train.toy import RECIPE, toy_home, toy_plan
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.dataset.cache import CacheCounters
+from tcg_core.rows.cache import CacheCounters
 from tcg_core.train.baseline import RankCounts
 from tcg_core.train.checks import MARGIN, aux_heads, aux_share, cache_hits, finite, grad_norm, learned
 from tcg_core.train.metrics import Counters
-from tcg_core.train.state import CURVE_POINTS, Progress
+from tcg_core.train.runs.state import CURVE_POINTS, Progress
 
 MASK = -1e9
 

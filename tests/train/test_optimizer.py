@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.errors import ConfigError
+from tcg_core.base.errors import ConfigError
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.names import STRUCTURED, weight_table
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tcg_core.atomic import sha256_file
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
-from tcg_core.train import pointers
+from tcg_core.base.atomic import sha256_file
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
 from tcg_core.train.board import FILE, events
-from tcg_core.train.contract import EXACT, IDENTITY, refuse_other
 from tcg_core.train.errors import RecoverRefused
 from tcg_core.train.run import train
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.contract import EXACT, IDENTITY, refuse_other
 from tests.train.toy import toy_home, toy_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -131,7 +131,7 @@ def test_other_bits_are_refused_unless_allowed(key: str) -> None:
 
 
 def test_pointers_are_verified_and_unpointed_steps_go(tmp_path: Path) -> None:
-    from tcg_core.provenance import Manifest, write_manifest
+    from tcg_core.base.manifest import Manifest, write_manifest
 
     for number in (1, 2, 3):
         step = tmp_path / f"step_{number:08d}"

@@ -6,23 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.dataset.cache import CacheCounters
+from tcg_core.base.home import Home
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import GLOBALS, OPTION_ATTRIBUTES, index_of
-from tcg_core.home import Home
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.config import ModelConfig
 from tcg_core.model.mlx_net import build
 from tcg_core.plan.plan import Plan
 from tcg_core.plan.rows import IdentityRows
 from tcg_core.recipe import AuxWeights, Optimizer, Recipe, Schedule, Selection, Work
+from tcg_core.rows.cache import CacheCounters
 from tcg_core.train import loop, optimizer
 from tcg_core.train.baseline import RankCounts
 from tcg_core.train.board import Board
+from tcg_core.train.runs.state import Progress
 from tcg_core.train.schedule import Horizon
 from tcg_core.train.session import Session
 from tcg_core.train.shapes import cpu_cost
-from tcg_core.train.state import Progress
 from tcg_core.train.step import Stepper, flat
 from tests.model.synthetic import tables
 from tests.plan.rows import plan_of

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import ConfigError, IntegrityError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
-from tcg_core.errors import ConfigError, IntegrityError, UnknownId
-from tcg_core.home import Home
-from tcg_core.lineage import walk_back
+from tcg_core.lineage.walk import walk_back
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.errors import ResumeRefused
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.parent import find_parent, refuse_unfit
 from tcg_core.plan.plan import Plan
-from tcg_core.provenance import read_manifest
 from tcg_core.recipe import Recipe, Resume, Selection
-from tcg_core.train import pointers
 from tcg_core.train.board import FILE, events
-from tcg_core.train.checkpoint import Payload, read_step
-from tcg_core.train.contract import RESUMED, refuse_parent
 from tcg_core.train.run import train
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.checkpoint import Payload, read_step
+from tcg_core.train.runs.contract import RESUMED, refuse_parent
 from tcg_core.train.session import open_session
 from tcg_core.train.step import Stepper, flat
 from tests.train.toy import DAYS, RECIPE, toy_home, toy_plan
@@ -123,7 +123,7 @@ def test_reset_takes_the_weights_only_and_another_plan(parent: Parent) -> None:
         selection=Selection(days=DAYS),
     )
     plan = toy_plan(parent.home, recipe)
-    from tcg_core.dataset.card_features import load_cards
+    from tcg_core.cards.features import load_cards
 
     session = open_session(parent.home, plan, load_cards(parent.home, plan.cards_id), "cpu", False)
     weights = read_step(pointers.require(parent.home.checkpoints / parent.plan.id, "epoch_0000")).weights

@@ -11,29 +11,29 @@ from typing import Any
 
 import pytest
 
-from tcg_core.atomic import write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import ConfigError, IntegrityError, TcgError, UnknownId
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
+from tcg_core.base.settings import to_dict
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import take_archive
-from tcg_core.errors import ConfigError, IntegrityError, TcgError, UnknownId
-from tcg_core.home import Home
-from tcg_core.lineage import walk_back
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import take_archive
+from tcg_core.lineage.walk import walk_back
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.errors import ResumeRefused
 from tcg_core.plan.load import load_plan
-from tcg_core.provenance import read_manifest
 from tcg_core.recipe import Resume, Selection
 from tcg_core.replay.record_day import record_day
-from tcg_core.settings import to_dict
-from tcg_core.train import bring_in as bringing
-from tcg_core.train import pointers
-from tcg_core.train.bring_in import bring_in
 from tcg_core.train.errors import BringRefused
-from tcg_core.train.resume_path import locate, resumed, take
 from tcg_core.train.run import train
+from tcg_core.train.runs import bring_in as bringing
+from tcg_core.train.runs import pointers
+from tcg_core.train.runs.bring_in import bring_in
+from tcg_core.train.runs.resume_path import locate, resumed, take
 from tests.train.test_recover import ROOT
 from tests.train.test_resume import Parent, passed
 from tests.train.toy import RECIPE, toy_home, toy_plan
@@ -113,7 +113,7 @@ def test_a_step_is_resumed_by_its_name_whether_a_pointer_names_it_or_not(source:
 def _rehashed(step: Path) -> dict[str, Any]:
     from dataclasses import asdict, replace
 
-    from tcg_core.provenance import hash_files
+    from tcg_core.base.manifest import hash_files
 
     manifest = replace(read_manifest(step), files=hash_files(step))
     return asdict(manifest) | {"content": manifest.content}
@@ -270,7 +270,7 @@ def test_the_command_line_resumes_a_path_of_another_home(source: Home, finished:
     shutil.rmtree(twin.plans)
 
     def tcg(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "tcg_core.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "tcg_assets.cli.main", *map(str, arguments)]
         environment = os.environ | {"TCG_DATA": str(twin.root), "OMP_NUM_THREADS": "1"}
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 

@@ -13,27 +13,27 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import hash_files, read_manifest, write_manifest
+from tcg_core.base.progress import PlannedMismatch
+from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.checks import Check
-from tcg_core.dataset.card_features import load_cards
-from tcg_core.dataset.reader import DayReader
 from tcg_core.encode.errors import EncodeError
-from tcg_core.errors import IntegrityError
-from tcg_core.home import Home
 from tcg_core.model.config import ModelError
-from tcg_core.progress import PlannedMismatch
-from tcg_core.provenance import hash_files, read_manifest, write_manifest
+from tcg_core.rows.reader import DayReader
 from tcg_core.train import __main__ as command_line
 from tcg_core.train import board, loop
 from tcg_core.train.baseline import count_ranks
 from tcg_core.train.board import EPOCH_TAGS, FILE, Board, events
-from tcg_core.train.checkpoint import load_weights, read_step
 from tcg_core.train.checks import fp32, learned, processed_as_planned, validation_once
 from tcg_core.train.errors import Diverged, TrainerBusy, TrainError
 from tcg_core.train.lock import trainer_lock
-from tcg_core.train.pointers import require
 from tcg_core.train.run import train
+from tcg_core.train.runs.checkpoint import load_weights, read_step
+from tcg_core.train.runs.pointers import require
 from tcg_core.train.session import open_session
 from tcg_core.train.validate import check_coverage
 from tests.train.toy import LEARNING, RECIPE, ranks_of, shuffled, toy_home, toy_plan, toy_session
@@ -215,7 +215,7 @@ def test_a_checkpoint_loads_alone_and_strictly(trained: Trained, tmp_path: Path)
 
 
 def test_checks_fire(trained: Trained, tmp_path: Path) -> None:
-    from tcg_core.train.state import Progress
+    from tcg_core.train.runs.state import Progress
 
     state = json.loads((require(trained.built.path, "latest") / "state.json").read_text())
     progress = Progress.from_dict(state["progress"])
@@ -314,7 +314,7 @@ def test_a_damaged_latest_is_refused_not_replaced(toy: Home) -> None:
 def test_one_trainer_a_home(tmp_path: Path) -> None:
     home = Home(tmp_path)
     code = (
-        "import sys, time, pathlib; from tcg_core.home import Home; from tcg_core.train.lock import trainer_lock\n"
+        "import sys, time, pathlib; from tcg_core.base.home import Home; from tcg_core.train.lock import trainer_lock\n"
         "with trainer_lock(Home(pathlib.Path(sys.argv[1]))): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.home import Home
+from tcg_core.base.home import Home
 from tcg_core.model.bootstrap import mlx
 from tcg_core.model.mlx_net import weights_of
 from tcg_core.recipe import Split

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.errors import ConfigError
-from tcg_core.home import Home
-from tcg_core.train import pointers
+from tcg_core.base.errors import ConfigError
+from tcg_core.base.home import Home
 from tcg_core.train.errors import Unfinished
 from tcg_core.train.run import train
+from tcg_core.train.runs import pointers
 from tcg_core.train.stop import Stop
 from tests.train.test_recover import ROOT, fingerprints
 from tests.train.toy import toy_home, toy_plan

@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tcg_core.built import Built
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import ConfigError, IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict, to_dict
+from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
-from tcg_core.checks import Check
 from tcg_core.convert.artifact import convert
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.reference import read_reference
 from tcg_core.convert.reload import reload
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import load_cards
-from tcg_core.dataset.promote import promote_day
-from tcg_core.errors import ConfigError, IntegrityError
-from tcg_core.explain import ExplainError, explain
-from tcg_core.home import Home
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.explain.decision import ExplainError, explain
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.batch import INPUTS, WOULD_KO
 from tcg_core.model.config import ModelConfig, ModelError
@@ -35,15 +36,14 @@ from tcg_core.plan.errors import PlanError, ResumeRefused
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.parent import refuse_unfit
 from tcg_core.recipe import Recipe, Resume
-from tcg_core.settings import from_dict, to_dict
 from tcg_core.submission.pack import NoLookAhead, pack
 from tcg_core.submission.runtime.policy import Policy
-from tcg_core.train import compiled
-from tcg_core.train.checkpoint import Payload, read_step
-from tcg_core.train.pointers import require
+from tcg_core.train.compiled import loss as compiled
 from tcg_core.train.run import train
+from tcg_core.train.runs.checkpoint import Payload, read_step
+from tcg_core.train.runs.pointers import require
 from tcg_core.train.session import Session, open_session
-from tests.looked import DAY, LOOKING, PLAIN, SETTINGS, looked_home, recipe
+from tests.lookahead.looked import DAY, LOOKING, PLAIN, SETTINGS, looked_home, recipe
 from tests.train.compiling import accumulate, as_if_compiled, farthest
 
 LEAF = "option_would_ko.weight"
@@ -281,7 +281,7 @@ def test_explain_gives_the_policy_the_looks_of_the_day(runs: Runs, converted: di
 
 
 def steps_of(home: Home, episode: int, side: int) -> list[int]:
-    from tcg_core.dataset.reader import DayReader
+    from tcg_core.rows.reader import DayReader
 
     [path] = home.days.glob(f"{DAY}/*/rows.parquet")
     with DayReader(path) as reader:

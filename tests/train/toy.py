@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.dataset.build import build_day
-from tcg_core.dataset.card_features import card_features, load_cards
-from tcg_core.dataset.promote import promote_day
-from tcg_core.dataset.take import take_archive
+from tcg_core.base.home import Home
+from tcg_core.cards.features import card_features, load_cards
+from tcg_core.days.build import build_day
+from tcg_core.days.promote import promote_day
+from tcg_core.days.take import take_archive
 from tcg_core.encode.columns import Columns
 from tcg_core.engine import cards as engine_cards
-from tcg_core.home import Home
 from tcg_core.model.config import ModelConfig
 from tcg_core.plan.build import build_plan
 from tcg_core.plan.load import load_plan

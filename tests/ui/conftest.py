@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tcg_assets.serve import command, environment
-from tcg_core.home import Home
+from tcg_assets.cli.serve import command, environment
+from tcg_core.base.home import Home
 from tests.ui.live import make_home
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -30,9 +30,9 @@ _NEUTRAL = r"""() => {
 }"""
 _BUILD = f"""
 import zipfile
-from tcg_assets.instance import open_instance
-from tcg_assets.launch import run_day
-from tcg_core.home import Home
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.cli.launch import run_day
+from tcg_core.base.home import Home
 from tcg_core.replay.record_day import record_day
 
 home = Home.resolve()

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tcg_core.base.errors import UnknownId
 from tcg_core.engine.agents.heuristic import HeuristicAgent
 from tcg_core.engine.agents.simple import FirstAgent, RandomAgent
-from tcg_core.errors import UnknownId
 
 __all__ = ["BASELINES", "Agent", "FirstAgent", "HeuristicAgent", "RandomAgent", "make_agent"]
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 import msgspec
 import psutil  # type: ignore[import-untyped]  # no type information is published with it
 
-from tcg_core.errors import TcgError
+from tcg_core.base.errors import TcgError
 from tcg_core.submission.host import child
 
 Reason = Literal["load", "error", "timeout", "crash", "garbage", "memory", "output"]

@@ -10,7 +10,7 @@ _PLACE = {"epoch": 1, "microbatch": 2, "microbatches": 9, "update": 2, "updates"
 def train(home, plan_id, device="auto", allow_inexact=False, report=None, stop=None):
     import logging
 
-    from tcg_core.errors import TcgError
+    from tcg_core.base.errors import TcgError
     from tcg_core.train.errors import RecoverRefused, TrainerBusy, Unfinished
     from tests.assets.fakes import checks_for, fake_built
 

@@ -1,0 +1,78 @@
+"""Nights whose training did not end: what each one notes, and which run the next one goes on with."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dagster as dg
+
+from tcg_assets.assets.news import DIGEST_TAG
+from tcg_assets.trainer.wire import EndedEarly, Refused
+from tcg_core.base.home import Home
+
+#: The date of the night that asked for a run; a run that is executed again keeps it.
+NIGHT_TAG = "tcg/night"
+
+
+def going_on(log: logging.Logger, home: Home) -> tuple[str, str] | None:
+    """(run, digest of the night that began it) of the run that this night goes on with, None if it begins its own.
+
+    Says in ``log`` what goes on and what was given up, with the reason.
+    """
+    from tcg_core.nightly.unfinished import find
+
+    found = find(home)
+    for line in found.lines:
+        log.info(line)
+    return (found.going_on.run, found.going_on.digest) if found.going_on else None
+
+
+def given_up(home: Home, digest: str) -> str:
+    """Which run over the same days, code and recipe was given up, and why, "" if none was: planned again it would be begun
+    again."""
+    from tcg_core.nightly.unfinished import begun_runs
+
+    lines = [
+        f"run {item.run} was given up: {item.given_up}" for item in begun_runs(home) if item.given_up and item.digest == digest
+    ]
+    return lines[-1] if lines else ""
+
+
+@contextmanager
+def noted(context: dg.AssetExecutionContext, home: Home, run: str) -> Iterator[None]:
+    """Around the training of ``run``: turns what the child said of its end into one Failure of one line; of a night's run it
+    also notes the start, and how it went."""
+    night = context.run.tags.get(NIGHT_TAG, "")
+    if night:
+        from tcg_core.nightly import unfinished
+
+        unfinished.begin(home, run, night, context.run.tags.get(DIGEST_TAG, ""))
+    try:
+        yield
+    except EndedEarly as ended:
+        if night:
+            unfinished.told(home, run, str(ended))
+        facts: dict[str, str | int] = {"outcome": "unfinished", "reason": ended.reason, **ended.progress}
+        raise dg.Failure(description=str(ended), metadata=facts, allow_retries=False) from None
+    except Refused as refused:
+        if night:
+            _refused(home, run, refused)
+        raise dg.Failure(description=str(refused), metadata={"error": refused.error}, allow_retries=False) from None
+    except Exception as error:
+        if night:
+            unfinished.told(home, run, str(error).splitlines()[0])
+        raise
+    if night:
+        unfinished.end(home, run)
+
+
+def _refused(home: Home, run: str, refused: Refused) -> None:
+    from tcg_core.nightly import unfinished
+    from tcg_core.train.errors import RecoverRefused, TrainerBusy
+
+    if refused.error == TrainerBusy.__name__:
+        unfinished.take_back(home, run)
+    elif refused.error == RecoverRefused.__name__:
+        unfinished.give_up(home, run, str(refused))
+    else:
+        unfinished.told(home, run, str(refused))

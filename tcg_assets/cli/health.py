@@ -1,0 +1,65 @@
+"""`tcg doctor` and `tcg status`: is this machine ready, and where does the data home stand."""
+
+import subprocess
+import sys
+
+import typer
+
+from tcg_assets.cli.show import ChecksFailed, table
+from tcg_core.base.home import Home
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.command()(doctor)
+    app.command()(status)
+
+
+def doctor() -> None:
+    """Checks engine, BLAS, torch, MLX, disk and credentials; each finding comes with its remedy."""
+    from tcg_core.ops.doctor import examine
+
+    findings = examine(Home.resolve())
+    table("doctor", ["what", "state", "found", "remedy"], [[f.what, f.state, f.found, f.remedy] for f in findings])
+    broken = [finding for finding in findings if finding.state == "FAIL"]
+    if broken:
+        raise ChecksFailed(f"{broken[0].what}: {broken[0].found}; {broken[0].remedy}")
+
+
+def status() -> None:
+    """Shows days, artifacts and the automation's switches."""
+    from tcg_core.alerts.incidents import open_incidents
+    from tcg_core.alerts.watch import findings
+    from tcg_core.catalog.days import list_days
+    from tcg_core.catalog.registry import list_artifacts
+    from tcg_core.days.absent import absences
+    from tcg_core.lineage.days import warnings
+    from tcg_core.nightly.unfinished import lines_of
+
+    home = Home.resolve().prepare()
+    print(f"data home {home.root}")
+    table("inbox", ["archive"], [[path.name] for path in sorted(home.inbox.glob("*.zip"))])
+    for title, found in (("days", list_days(home)), ("artifacts", list_artifacts(home))):
+        table(title, list(found[0]) if found else [], [list(row.values()) for row in found])
+    for absence in absences(home):
+        print(f"{absence.day}: {absence.state}: {absence.line}")
+    for line in lines_of(home):
+        print(f"nightly: {line}")
+    for line in warnings(home):
+        print(f"WARN: {line}")
+    for held in open_incidents(home):
+        print(f"WARN: {held.incident.title} ({held.count} times since {held.first_at}); first: {held.incident.first}")
+    told = {held.incident.key for held in open_incidents(home)}
+    for late in findings(home, nightly=False):
+        # What the daemon would tell, if it does not run.
+        if late.key not in told:
+            print(f"WARN: {late.title}: {late.what}; first: {late.first}")
+    print(f"automation:\n{_switches()}")
+
+
+def _switches() -> str:
+    """Which sensors and schedules are on, asked of Dagster in a process of its own: tcg_core never imports it."""
+    asked = subprocess.run([sys.executable, "-m", "tcg_assets.cli.switch", "show"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return f"not known: {asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else f'exit {asked.returncode}'}"
+    return asked.stdout.rstrip()

@@ -1,0 +1,72 @@
+"""`tcg`: the pipeline for people who live in a terminal. Each command is a thin call into the stage Dagster calls too."""
+
+import logging
+import sys
+
+import typer
+
+from tcg_assets.cli import (
+    backfill,
+    cards,
+    catalog,
+    curriculum,
+    day_states,
+    days,
+    evaluation,
+    explain,
+    health,
+    nightly,
+    ops,
+    release,
+    ship,
+    sql,
+    training,
+    ui,
+)
+from tcg_core.base.errors import TcgError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help=(
+        "From day archives to a proven submission.\n\n"
+        "A first tour: `tcg doctor`, `tcg day record --date 2026-08-01 --episodes 40`, `tcg day build 2026-08-01`, "
+        "`tcg plan build --all-days`, `tcg train`, `tcg convert`, `tcg submit pack`, `tcg tournament`. "
+        "`tcg demo` does all of it through Dagster; `tcg ui` shows it."
+    ),
+)
+health.register(app)
+ui.register(app)
+sql.register(app)
+app.add_typer(days.app, name="day")
+day_states.register(days.app)
+backfill.register(app)
+app.add_typer(nightly.app, name="nightly")
+app.add_typer(catalog.app, name="catalog")
+app.add_typer(cards.app, name="cards")
+training.register(app)
+curriculum.register(app)
+explain.register(app)
+release.register(app)
+ship.register(app)
+evaluation.register(app)
+ops.register(app)
+
+REFUSED = 2
+
+
+def main() -> None:
+    """Runs the command line: a refusal is one line on stderr and exit code 2."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", datefmt="%H:%M:%S")
+    try:
+        app()
+    except (TcgError, ValueError) as error:
+        # The packed packages (encode, model) raise ValueErrors of their own; other ValueErrors are defects and keep their trace.
+        if not isinstance(error, TcgError) and not type(error).__module__.startswith("tcg_core"):
+            raise
+        print(f"tcg: {error}", file=sys.stderr)
+        sys.exit(REFUSED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""`tcg nightly`: when the nightly training starts, what it may take, and its switch."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date, datetime
+from typing import Annotated, Any
+
+import typer
+
+from tcg_assets.cli.show import ChecksFailed
+from tcg_core.base.home import VARIABLE, Home, parse_day
+
+app = typer.Typer(no_args_is_help=True, help="The nightly training: switch it, set it, see what tonight would train.")
+
+
+@app.command()
+def enable(
+    at: Annotated[str | None, typer.Option(help="Time of day, HH:MM.")] = None,
+    zone: Annotated[str | None, typer.Option(help="Time zone, as in Europe/Berlin.")] = None,
+    budget_hours: Annotated[float | None, typer.Option(help="Hours that training may take; 0: no limit.")] = None,
+    over_budget: Annotated[str | None, typer.Option(help="cut or refuse a plan that is over the budget.")] = None,
+    full_weekday: Annotated[str | None, typer.Option(help="Night of the full retrain: mon ... sun, or never.")] = None,
+    mode: Annotated[str | None, typer.Option(help="Of the other nights: finetune, fresh or full.")] = None,
+) -> None:
+    """Writes nightly.json (what is not given stays as it is) and switches the schedule on."""
+    from tcg_core.base.settings import from_dict, to_dict
+    from tcg_core.nightly.settings import Nightly, load_nightly, save_nightly
+
+    home = Home.resolve().prepare()
+    given = {
+        "at": at,
+        "zone": zone,
+        "night_budget_hours": budget_hours,
+        "over_budget": over_budget,
+        "full_weekday": full_weekday,
+        "mode": mode,
+    }
+    values: dict[str, Any] = to_dict(load_nightly(home)) | {name: value for name, value in given.items() if value is not None}
+    nightly = from_dict(Nightly, values)
+    print(save_nightly(home, nightly))
+    _switch(home, "on")
+    print(f"every night at {nightly.at} {nightly.zone}; a UI that is open takes a new time after `Reload definitions`")
+
+
+@app.command()
+def disable() -> None:
+    """Switches the schedule off; a run that has begun goes on."""
+    _switch(Home.resolve().prepare(), "off")
+
+
+@app.command("set")
+def set_nightly(
+    key: Annotated[
+        str, typer.Argument(help="Key of nightly.json, nested with dots: mode, finetune.replay, recipe.model.d_model.")
+    ],
+    value: Annotated[str, typer.Argument(help="As JSON, or text.")],
+) -> None:
+    """Writes one key of nightly.json; the switch stays as it is."""
+    from tcg_core.base.settings import from_dict, to_dict
+    from tcg_core.nightly.settings import Nightly, load_nightly, save_nightly
+    from tcg_core.plan.curriculum import merged
+
+    home = Home.resolve().prepare()
+    try:
+        given: Any = json.loads(value)
+    except ValueError:
+        given = value
+    for name in reversed(key.split(".")):
+        given = {name: given}
+    print(save_nightly(home, from_dict(Nightly, merged(to_dict(load_nightly(home)), given))))
+
+
+@app.command("tonight")
+def show_tonight(
+    day: Annotated[str | None, typer.Option("--date", help="The night that begins on this day; today if left out.")] = None,
+) -> None:
+    """Prints what a night would train, by which rule, and whether it fits; nothing is started."""
+    from tcg_core.base.settings import to_dict
+    from tcg_core.catalog.errors import SelectionEmpty
+    from tcg_core.nightly.settings import fit, load_nightly
+    from tcg_core.nightly.tonight import tonight
+    from tcg_core.nightly.unfinished import lines_of
+
+    home = Home.resolve()
+    nightly = load_nightly(home)
+    night = date.fromisoformat(parse_day(day)) if day else datetime.now(nightly.tzinfo).date()
+    for line in lines_of(home):
+        print(line)
+    chosen = tonight(home, nightly, night)
+    print(chosen.line)
+    try:
+        fitted = fit(home, chosen.recipe, nightly.night_budget_hours, nightly.over_budget)
+    except SelectionEmpty as error:
+        print(f"nothing to train on: {error}")
+        return
+    print(fitted.line)
+    print(json.dumps(to_dict(fitted.recipe), indent=2))
+
+
+@app.command("show")
+def show_nightly() -> None:
+    """Prints the configuration in use, and on stderr the runs that nights began and did not finish."""
+    from tcg_core.base.settings import to_dict
+    from tcg_core.nightly.settings import load_nightly
+    from tcg_core.nightly.unfinished import lines_of
+
+    home = Home.resolve()
+    print(json.dumps(to_dict(load_nightly(home)), indent=2))
+    for line in lines_of(home):
+        print(line, file=sys.stderr)
+
+
+@app.command("give-up")
+def give_up(
+    run: Annotated[str, typer.Argument(help="A run that a night began and did not finish, as `tcg status` names it.")],
+    reason: Annotated[str, typer.Option(help="Why; it is recorded.")] = "given up by hand",
+) -> None:
+    """No night goes on with this run any more: the next one makes a plan of its own. The run's files stay."""
+    from tcg_core.nightly.unfinished import give_up as note
+
+    note(Home.resolve().prepare(), run, reason)
+    print(f"run {run} is given up: {reason}")
+
+
+def _switch(home: Home, to: str) -> None:
+    # In a process of its own: the core never imports Dagster.
+    command = [sys.executable, "-m", "tcg_assets.cli.switch", to]
+    if subprocess.run(command, env=os.environ | {VARIABLE: str(home.root)}, check=False).returncode:
+        raise ChecksFailed(f"the schedule was not switched {to}")

@@ -1,0 +1,182 @@
+"""What pages say that is known only later: what was built from a day, what became of a submission, which days changed since.
+
+Told as observations of the assets, outside any run, and only when it differs from what was told last. Dagster shows them
+beside the materialization; they change nothing about what is stale.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import dagster as dg
+
+from tcg_assets.pages.metadata import plot, table
+from tcg_core.base.atomic import sha256_json
+from tcg_core.base.home import Home
+
+TOLD = "tcg/told"
+#: Kind in the registry -> asset whose page shows what is built from days that changed since.
+ASSETS = {
+    "ratings": "ratings",
+    "work_plan": "work_plan",
+    "checkpoint": "mlx_checkpoint",
+    "torch_artifact": "torch_artifact",
+    "submission": "submission",
+    "tournament": "tournament",
+}
+#: Facts of a checkpoint that its submission repeats.
+_REACHED = ("val_acc", "val_acc_unforced", "baseline_acc_unforced", "val_ce")
+_DAY_COLUMNS = ("registered", "from the plan to play", "champion", "mark")
+#: Fields of a use in the order of the way, with the word for each.
+_WAY = {
+    "work_plan": "plan",
+    "checkpoint": "checkpoint",
+    "torch_artifact": "artifact",
+    "submission": "submission",
+    "tournament": "tournament",
+}
+
+
+def tell_lineage(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None = None) -> int:
+    """Brings the pages up to date: of ``days`` (None: of all), of the chain's assets, of the last submission.
+
+    Returns how many observations were told.
+    """
+    pages = _days(instance, home, days) if days is None or days else {}
+    told = sum(_tell_day(instance, day, page) for day, page in pages.items())
+    return told + sum(_tell_asset(instance, asset, lines) for asset, lines in _of_assets(home).items())
+
+
+def day_page(home: Home, day: str) -> dict[str, Any]:
+    """What the page of a day lists as built from it."""
+    from tcg_core.lineage.uses import uses
+
+    return _day_metadata(day, uses(home, [day]).get(day, ()))
+
+
+def _days(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None) -> dict[str, dict[str, Any]]:
+    """What the pages of the days that have one say, where anything was built from them."""
+    from tcg_core.lineage.uses import uses
+
+    found = uses(home, days)
+    known = instance.get_materialized_partitions(dg.AssetKey("parquet_day")) if found else set()
+    return {day: _day_metadata(day, held) for day, held in found.items() if day in known}
+
+
+def _day_metadata(day: str, uses: Collection[Any]) -> dict[str, Any]:
+    rows = [(use.at[:16], _way(use), use.champion, use.note) for use in uses]
+    return {
+        "built_from_it": table(_DAY_COLUMNS, rows),
+        "submissions_from_it": dg.MetadataValue.int(len({use.submission for use in uses} - {""})),
+    }
+
+
+def _way(use: Any) -> str:
+    made = [f"{word} {getattr(use, field)}" for field, word in _WAY.items() if getattr(use, field)]
+    return ", ".join(made) + (f" (the run goes on from {use.through})" if use.through else "")
+
+
+def _tell_day(instance: dg.DagsterInstance, day: str, metadata: dict[str, Any]) -> bool:
+    digest = _digest(metadata)
+    if digest == _told_last(instance, dg.AssetRecordsFilter(dg.AssetKey("parquet_day"), asset_partitions=[day])):
+        return False
+    observed = dg.AssetObservation("parquet_day", partition=day, metadata=metadata, tags={TOLD: digest})
+    instance.report_runless_asset_event(observed)
+    return True
+
+
+def _told_last(instance: dg.DagsterInstance, which: dg.AssetKey | dg.AssetRecordsFilter) -> str:
+    """Digest of the last observation, "" without one."""
+    for record in instance.fetch_observations(which, limit=1).records:
+        if record.asset_observation is not None:
+            return str(record.asset_observation.tags.get(TOLD, ""))
+    return ""
+
+
+def _of_assets(home: Home) -> dict[str, dict[str, Any]]:
+    """By asset, what its page says: days that changed under what was built from them, and of a submission its outcome."""
+    from tcg_core.catalog.registry import rows_of
+    from tcg_core.lineage.days import marks
+
+    marked = marks(home)
+    pages: dict[str, dict[str, Any]] = {}
+    for kind, asset in ASSETS.items():
+        rows = rows_of(home, kind)
+        lines = [(row.id, mark.day, str(mark)) for row in rows for mark in marked.get((kind, row.id), ())]
+        pages[asset] = {"built_from_changed_days": table((kind, "day", "what"), lines)} if lines else {}
+        if kind == "submission" and rows:
+            pages[asset] = submission_outcome(home, rows[0].id) | pages[asset]
+    return pages
+
+
+def submission_origin(home: Home, submission_id: str) -> dict[str, Any]:
+    """What a submission was made from: days, episodes, rows, run, curves, parity, preflight.
+
+    Raises :class:`~tcg_core.base.errors.UnknownId` for a link of the chain that the registry does not hold.
+    """
+    from tcg_core.lineage.submission import origin
+
+    found = origin(home, submission_id)
+    run, facts = found.checkpoint.id, found.checkpoint.facts
+    reached = ", ".join(f"{name} {facts[name]:.3f}" for name in _REACHED if isinstance(facts.get(name), float))
+    days = [(item.day, item.dataset_id, item.episodes, item.rows, item.state) for item in found.days]
+    checks = [(check.name, "passed" if check.passed else "FAILED", check.message) for check in found.preflight]
+    told = {
+        "days": table(("day", "dataset", "episodes", "rows", "state"), days),
+        "days_count": dg.MetadataValue.int(len({item.day for item in found.days})),
+        "episodes": dg.MetadataValue.int(found.episodes),
+        "rows": dg.MetadataValue.int(found.rows),
+        "work_plan": dg.MetadataValue.text(found.plan.id),
+        "checkpoint": dg.MetadataValue.text(f"{run} {found.artifact.facts.get('step', '')}: {reached}"),
+        "parity": dg.MetadataValue.text(f"{'passed' if found.parity.passed else 'FAILED'}: {found.parity.message}"),
+        "preflight": table(("check", "result", "what"), checks),
+        "outcome": dg.MetadataValue.text("in the Events, once it was played: results, and whether it reigns and why"),
+    }
+    if found.curves is not None:
+        told |= plot("plot_curves", found.curves)
+    return told
+
+
+def submission_outcome(home: Home, submission_id: str) -> dict[str, Any]:
+    """Results with their intervals, decisions, and whether the submission reigns and why; {} before its first tournament."""
+    from tcg_core.lineage.submission import outcome
+
+    found = outcome(home, submission_id)
+    if not found.results and not found.decisions:
+        return {}
+    results = [_result_row(id, name, played) for id, held in found.results.items() for name, played in sorted(held.items())]
+    decisions = [(item.tournament, item.incumbent, item.verdict, item.reason, item.at) for item in found.decisions]
+    return {
+        "results_of": dg.MetadataValue.text(submission_id),
+        "results": table(("tournament", "opponent", "won", "drawn", "lost", "score", "95 % from", "to"), results),
+        "decisions": table(("tournament", "against", "verdict", "why", "at"), decisions),
+        "champion": dg.MetadataValue.text(found.champion),
+    }
+
+
+def _result_row(tournament: str, opponent: str, played: Mapping[str, Any]) -> tuple[Any, ...]:
+    counts = (played["wins"], played["draws"], played["losses"])
+    return (
+        tournament,
+        opponent,
+        *counts,
+        *("none" if played.get(name) is None else played[name] for name in ("score", "low", "high")),
+    )
+
+
+def _tell_asset(instance: dg.DagsterInstance, asset: str, metadata: dict[str, Any]) -> bool:
+    """Tells again after a new materialization too: a page shows what was observed since the last one."""
+    key = dg.AssetKey(asset)
+    held = instance.fetch_materializations(key, limit=1).records
+    before = _told_last(instance, key)
+    if not held or not (metadata or before):
+        return False
+    digest = _digest(metadata, held[0].storage_id if metadata else 0)
+    if digest == before:
+        return False
+    told = metadata or {"built_from_changed_days": dg.MetadataValue.text("none any more")}
+    instance.report_runless_asset_event(dg.AssetObservation(key, metadata=told, tags={TOLD: digest}))
+    return True
+
+
+def _digest(metadata: Mapping[str, Any], event: int = 0) -> str:
+    return sha256_json([{name: str(value.value) for name, value in metadata.items()}, event])[:16]

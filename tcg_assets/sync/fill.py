@@ -1,0 +1,200 @@
+"""`python -m tcg_assets.sync.fill`: fills Dagster's history from the catalog and the manifests on disk.
+
+A new Dagster home, or days that a backfill built without Dagster, thus become visible: partitions, materializations with
+their metadata and versions, check results. What is known already is not told again. Dagster's database is never the
+only copy of anything.
+"""
+
+import argparse
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+import dagster as dg
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
+from dagster._core.events import DagsterEventType
+
+from tcg_assets.checks import DECLARED
+from tcg_assets.pages.observe import tell_lineage
+from tcg_assets.sync.held import Held
+from tcg_assets.sync.instance import open_instance
+from tcg_assets.sync.mirror import mirror_days
+from tcg_assets.sync.report import report
+from tcg_core.base.errors import TcgError
+from tcg_core.base.home import Home, parse_day
+from tcg_core.catalog.registry import Registered
+
+#: Assets in the order in which they are made, with the kind under which the registry knows them.
+DAY_KINDS = {
+    "day_archive": "day_archive",
+    "day_catalog": "staged_day",
+    "staged_day": "staged_day",
+    "parquet_day": "parquet_day",
+    "field_drift": "field_drift",
+}
+KINDS = {
+    "ratings": "ratings",
+    "card_features": "card_features",
+    "work_plan": "work_plan",
+    "mlx_checkpoint": "checkpoint",
+    "torch_artifact": "torch_artifact",
+    "submission": "submission",
+    "tournament": "tournament",
+}
+_IDS_A_QUERY = 500
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What Dagster was told: new partitions, materializations, check results, and observations of what was built from a day or
+    became of a submission; ``absent`` is registered but not on disk."""
+
+    partitions: tuple[str, ...]
+    materializations: int
+    checks: int
+    absent: tuple[str, ...]
+    observations: int = 0
+
+
+def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None = None) -> Synced:
+    """Tells Dagster what it does not know of the home; ``days`` narrows it to those days and leaves the other assets alone.
+
+    A check has one state for its asset, whatever the day: of older days whose checks all passed only the materialization
+    is told, which for a long history is a fifth of the events.
+    """
+    added = mirror_days(instance, home)
+    artifacts = _artifacts(home)
+    # Assets come in the order in which they are made, so those that are parents of the next are told in full.
+    held, told, checks, absent = Held(instance), 0, 0, []
+    for asset, found in _wanted(home, artifacts, days):
+        known = _known(instance, asset, days)
+        newest = max((partition for partition, _ in found if partition), default=None)
+        for partition, row in found:
+            if not row.path.exists():
+                absent.append(f"{row.kind} {row.id}: {row.path}")
+            elif known.get(partition) != (_version(row), row.id):
+                checks += report(held, home, asset, row, _version(row), partition, all_checks=partition == newest)
+                told += 1
+    if days is None:
+        reported = _report_champion(instance, home)
+        told, checks = told + bool(reported), checks + reported
+    return Synced(tuple(added), told, checks, tuple(sorted(set(absent))), tell_lineage(instance, home, days))
+
+
+def _report_champion(instance: dg.DagsterInstance, home: Home) -> int:
+    """Tells who reigns, which no manifest says but the record of decisions; returns its check results, 0 if it was known or
+    nothing was decided yet."""
+    from tcg_core.catalog.promotions import champion, history, promotions_root
+
+    decided, reigning = history(home), champion(home)
+    if not decided or _known(instance, "champion", None).get(None, ("", ""))[0] == reigning:
+        return 0
+    from tcg_core.arena.champion import champion_checks
+
+    last = decided[-1]
+    facts = {"champion": reigning, "decisions": len(decided)} | asdict(last)
+    row = Registered("champion", reigning, promotions_root(home), reigning, "passed", last.at, facts)
+    return report(Held(instance), home, "champion", row, reigning, checks=champion_checks(home))
+
+
+def _wanted(
+    home: Home, artifacts: dict[str, list[Registered]], days: Collection[str] | None
+) -> Iterator[tuple[str, list[tuple[str | None, Registered]]]]:
+    """Each asset with what it should show, assets in order: the present artifact of each day, the last artifact of the rest."""
+    present = _present(home)
+    for asset, kind in DAY_KINDS.items():
+        chosen: dict[str, Registered] = {}
+        for row in artifacts.get(kind, []):
+            day = _day_of(home, row)
+            if (days is None or day in days) and row.id in present.get((kind, day), {row.id}):
+                chosen[day] = row
+        yield asset, sorted(chosen.items())
+    for asset, kind in () if days is not None else KINDS.items():
+        if asset in DECLARED and artifacts.get(kind):
+            yield asset, [(None, artifacts[kind][-1])]
+
+
+def _artifacts(home: Home) -> dict[str, list[Registered]]:
+    """The registry by kind, last materialized last."""
+    from tcg_core.catalog.registry import rows_of
+
+    found: dict[str, list[Registered]] = {}
+    for row in reversed(rows_of(home)):
+        found.setdefault(row.kind, []).append(row)
+    return found
+
+
+def _present(home: Home) -> dict[tuple[str, str], set[str]]:
+    """(kind, day) -> the id that stands for the day now: its recorded archive, its dataset in use."""
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.days import list_days
+
+    with catalog(home) as connection:
+        archives = dict(connection.execute("SELECT day, archive_sha256 FROM days").fetchall())
+    present = {("day_archive", day): {sha256[:16]} for day, sha256 in archives.items()}
+    for row in list_days(home):
+        if row["dataset"]:
+            present |= {(kind, str(row["day"])): {str(row["dataset"])} for kind in ("staged_day", "parquet_day")}
+    return present
+
+
+def _day_of(home: Home, row: Registered) -> str:
+    return row.path.relative_to(home.root).parts[1]
+
+
+def _version(row: Registered) -> str:
+    """As :func:`tcg_assets.pages.metadata.data_version` tells it: a lone file by its id, a directory by its content."""
+    return row.id if row.path.is_file() else row.content
+
+
+def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | None) -> dict[str | None, tuple[str, str]]:
+    """Data version and id of the latest materialization of each partition (None: of the asset) in Dagster's history.
+
+    The id stands for inputs and code: what newer code, or a newer input, gave the same bytes is another materialization, and
+    until it is told its asset is stale.
+    """
+    key, storage = dg.AssetKey(asset), instance.event_log_storage
+    if asset not in DAY_KINDS:
+        records = instance.fetch_materializations(key, limit=1).records
+        return {None: _versions_told(records[0])} if records else {}
+    asked = None if days is None else set(days)
+    ids = sorted(storage.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION, asked).values())
+    found: dict[str | None, tuple[str, str]] = {}
+    for start in range(0, len(ids), _IDS_A_QUERY):
+        some = dg.AssetRecordsFilter(key, storage_ids=ids[start : start + _IDS_A_QUERY])
+        for record in instance.fetch_materializations(some, limit=_IDS_A_QUERY).records:
+            found[record.partition_key] = _versions_told(record)
+    return found
+
+
+def _versions_told(record: dg.EventLogRecord) -> tuple[str, str]:
+    told = record.asset_materialization
+    if told is None:
+        return "", ""
+    return (told.tags or {}).get(DATA_VERSION_TAG, ""), str(told.metadata["id"].value) if "id" in told.metadata else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fills the history of `$TCG_DATA`'s Dagster home; returns 0, or 2 after a refusal of one line."""
+    parser = argparse.ArgumentParser(prog="python -m tcg_assets.sync.fill", description="Fill Dagster's history from disk.")
+    parser.add_argument("--days", nargs="*", help="only these days")
+    options = parser.parse_args(arguments)
+    try:
+        home = Home.resolve().prepare()
+        days = None if options.days is None else [parse_day(day) for day in options.days]
+        with open_instance(home) as instance:
+            found = sync(instance, home, days)
+    except TcgError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in found.absent:
+        print(f"not on disk: {line}")
+    print(
+        f"Dagster now knows {len(found.partitions)} more partitions, {found.materializations} materializations, "
+        f"{found.checks} check results, {found.observations} observations"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

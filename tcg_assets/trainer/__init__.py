@@ -1,0 +1,1 @@
+"""The trainer's process and what it reports."""

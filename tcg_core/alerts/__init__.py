@@ -1,0 +1,1 @@
+"""Incidents, deadlines, and the channels that report them."""

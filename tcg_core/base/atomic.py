@@ -1,0 +1,158 @@
+"""Everything that is written is written here: temporary name, flush, rename.
+
+A reader therefore sees the old file, the new file or none, never half of one; a killed writer leaves only a
+temporary name (``TEMP_PREFIX``) that :func:`sweep` removes.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tcg_core.base.errors import TcgError
+
+TEMP_PREFIX = ".tmp-"
+#: The system says these of a write, and never which file it was.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class NotWritten(TcgError):
+    """A file that could not be written whole, as on a full disk; nothing of it was published."""
+
+
+def canonical_json(value: Any) -> str:
+    """The one text of a value: sorted keys, no blanks, no NaN. Identities are hashes of it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def sha256_bytes(data: bytes) -> str:
+    """Hex SHA-256 of ``data``."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_json(value: Any) -> str:
+    """Hex SHA-256 of the canonical JSON of ``value``."""
+    return sha256_bytes(canonical_json(value).encode())
+
+
+def sha256_file(path: Path) -> str:
+    """Hex SHA-256 of a file, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def temporary_beside(path: Path) -> Path:
+    """A fresh temporary name in the directory of ``path``; it carries our process id, so that a sweep can spare the living."""
+    return path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
+
+
+def fsync_directory(path: Path) -> None:
+    """Flushes a directory entry (a rename is durable only after this)."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _flush_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def naming(path: Path, *kinds: type[Exception]) -> Iterator[None]:
+    """Raises :class:`NotWritten` with the name of ``path`` for a write that found no room: a full disk, a quota, a size limit.
+
+    kinds: what a library raises instead of OSError when it cannot write.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        raise NotWritten(f"{path} could not be written: {os.strerror(error.errno)}") from error
+    except kinds as error:
+        raise NotWritten(f"{path} could not be written: {error}") from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yields a temporary path to write; on success it is flushed and renamed to ``path``, on error it is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_beside(path)
+    try:
+        with naming(path):
+            yield temporary
+            _flush_file(temporary)
+            temporary.replace(path)
+            fsync_directory(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Writes a whole file atomically."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes readable JSON atomically (two blanks, sorted keys, a newline at the end)."""
+    write_bytes(path, (json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+
+@contextmanager
+def publishing(directory: Path) -> Iterator[Path]:
+    """Yields a temporary directory; on success all its files are flushed and it is renamed to ``directory``.
+
+    An existing ``directory`` is left as it is (published artifacts are immutable and named by content) and the new
+    one is dropped.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    temporary = temporary_beside(directory)
+    temporary.mkdir()
+    try:
+        with naming(directory):
+            yield temporary
+            for file in temporary.rglob("*"):
+                if file.is_file():
+                    _flush_file(file)
+            if not directory.exists():
+                temporary.rename(directory)
+                fsync_directory(directory.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sweep(root: Path) -> list[Path]:
+    """Removes the temporaries of processes that no longer live, below ``root``; returns what went."""
+    removed = []
+    for path in sorted(root.rglob(f"{TEMP_PREFIX}*")):
+        if not path.exists() or _owner_lives(path.name):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        removed.append(path)
+    return removed
+
+
+def _owner_lives(name: str) -> bool:
+    owner = name.removeprefix(TEMP_PREFIX).split("-", 1)[0]
+    if not owner.isdigit():
+        return False
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

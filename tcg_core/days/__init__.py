@@ -1,0 +1,1 @@
+"""Days: taken, built, checked, promoted, backfilled, and how their field drifts."""

@@ -1,0 +1,1 @@
+"""A recorded decision in words, and the data home as pandas frames."""

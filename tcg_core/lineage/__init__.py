@@ -1,0 +1,1 @@
+"""One graph over the manifests: back to the days, forward to the submissions."""

@@ -1,0 +1,63 @@
+"""The child process in which the engine looks ahead: a bad blob kills it, and nothing else."""
+
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from tcg_core.base.errors import TcgError
+from tcg_core.engine.cards import load_attacks
+from tcg_core.engine.search import Lookahead
+from tcg_core.lookahead.episode import Key, Looked, looked_at
+from tcg_core.lookahead.settings import WouldKo
+from tcg_core.replay.archive import Archive, open_archive
+from tcg_core.replay.episode import parse_episode
+from tcg_core.replay.errors import Quarantine
+
+#: What the child says: ("at", Key) before the engine sees a blob, ("looked", Looked), ("end", "") after a member, or
+#: ("refused", text) where the engine is not to be had.
+Message = tuple[str, Key | Looked | str]
+
+
+def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...], settings: WouldKo) -> None:
+    """Answers (member position, decisions to skip) until the other end closes."""
+    decks = [Counter(deck) for deck in known_decks]
+    contexts: dict[str, Lookahead] = {}
+    with open_archive(path) as archive:
+        while True:
+            try:
+                position, skip = pipe.recv()
+            except EOFError:
+                return
+            try:
+                for looked in _member(archive, position, skip, decks, settings, contexts, pipe):
+                    pipe.send(("looked", looked))
+            except TcgError as error:
+                pipe.send(("refused", str(error)))
+                return
+            pipe.send(("end", ""))
+
+
+def _member(
+    archive: Archive,
+    position: int,
+    skip: frozenset[Key],
+    decks: list[Counter[int]],
+    settings: WouldKo,
+    contexts: dict[str, Lookahead],
+    pipe: Connection,
+) -> Iterator[Looked]:
+    member = archive.members[position]
+    try:
+        data = archive.read(member)
+        episode = parse_episode(data, member.name)
+    except Quarantine:
+        return  # the day's own pass names and counts it
+
+    def lookahead() -> Lookahead:
+        if episode.generation not in contexts:
+            contexts[episode.generation] = Lookahead(episode.generation)
+        return contexts[episode.generation]
+
+    text = frozenset(attack.attack_id for attack in load_attacks(episode.generation) if attack.text)
+    yield from looked_at(episode, data, decks, text, settings, lookahead, lambda key: pipe.send(("at", key)), skip)

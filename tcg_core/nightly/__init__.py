@@ -1,0 +1,1 @@
+"""The nightly training: its configuration, what tonight trains, what it may cost, unfinished runs."""

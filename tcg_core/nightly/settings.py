@@ -1,0 +1,179 @@
+"""The nightly run's configuration, and whether what it wants to train fits into the night."""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from tcg_core.base.atomic import write_json
+from tcg_core.base.errors import ConfigError, TcgError
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict, to_dict, told
+from tcg_core.recipe import Recipe, Selection
+
+FILE = "nightly.json"
+#: Days of a night from fresh weights; the weekly retrain takes all, a fine-tune those that the champion has not seen.
+NIGHTLY_DAYS = 14
+Mode = Literal["finetune", "fresh", "full"]
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+#: Rows to which a cut is rounded down, so that a rate that hardly moved gives the same plan.
+_CUT_ROWS = 1000
+
+
+class NightTooShort(TcgError):
+    """A plan that does not fit into the night, where it may not be cut."""
+
+
+@dataclass(frozen=True)
+class FineTune:
+    """What a night that goes on from the champion sets otherwise than the recipe; its days are all that the champion has not
+    seen."""
+
+    epochs: int = field(default=1, metadata=told("Epochs over the unseen days and the sample of older ones"))
+    lr: float = field(default=1e-4, metadata=told("Learning rate at the top of its schedule: a fifth of a fresh run's"))
+    replay: float = field(default=0.5, metadata=told("Rows of older days, as a share of the rows of unseen ones"))
+    optimizer_state: Literal["reset", "resume"] = field(default="reset", metadata=told("resume: the champion's moments go on"))
+    scheduler_state: Literal["reset", "resume"] = field(
+        default="reset", metadata=told("resume: the champion's schedule goes on, at its rate, if it has steps left")
+    )
+
+    def __post_init__(self) -> None:
+        for name, fits in (("epochs", self.epochs >= 1), ("lr", self.lr > 0), ("replay", self.replay >= 0)):
+            if not fits:
+                raise ConfigError(f"nightly: finetune.{name} is {getattr(self, name)}, which is too little")
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """When the nightly run starts and what it trains and plays.
+
+    ``mode``: ``finetune`` goes on from the champion's run, and while a baseline reigns does as ``fresh``, which trains from fresh
+    weights on the days that the recipe selects; ``full`` on all validated days, as the night of ``full_weekday`` in any mode.
+    ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused. ``games``: against each opponent;
+    few games leave the verdict on a champion undecided, whatever they show.
+    """
+
+    at: str = "03:00"
+    zone: str = "UTC"
+    mode: Mode = "finetune"
+    recipe: Recipe = field(default_factory=lambda: Recipe(selection=Selection(last_n_days=NIGHTLY_DAYS)))
+    finetune: FineTune = field(default_factory=FineTune)
+    full_weekday: Literal["never", "mon", "tue", "wed", "thu", "fri", "sat", "sun"] = "sun"
+    night_budget_hours: float = 8.0
+    over_budget: Literal["cut", "refuse"] = "cut"
+    opponents: tuple[str, ...] = ("random", "heuristic")
+    games: int = 1000
+    device: Literal["auto", "gpu", "cpu"] = "auto"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", self.at):
+            raise ConfigError(f"nightly: at {self.at!r} is no time of day, expected HH:MM as in 03:00")
+        if self.zone not in available_timezones():
+            raise ConfigError(f"nightly: zone {self.zone!r} is unknown, expected a name as in Europe/Berlin")
+        if self.night_budget_hours < 0:
+            raise ConfigError(f"nightly: night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
+        if self.recipe.selection.unseen_by or self.recipe.resume.run:
+            raise ConfigError("nightly: recipe names a run to go on from; which one it is, mode finetune finds out each night")
+        if self.mode == "finetune" and self.recipe.split.holdout_days:
+            raise ConfigError("nightly: recipe.split.holdout_days needs mode fresh or full: a fine-tune has the unseen days only")
+
+    @property
+    def cron(self) -> str:
+        """The time of day as a cron line."""
+        hour, minute = self.at.split(":")
+        return f"{int(minute)} {int(hour)} * * *"
+
+    @property
+    def tzinfo(self) -> ZoneInfo:
+        """The time zone of ``at``."""
+        return ZoneInfo(self.zone)
+
+    def mode_of(self, night: date) -> Mode:
+        """``full`` on ``full_weekday``, else ``mode``."""
+        return "full" if _WEEKDAYS[night.weekday()] == self.full_weekday else self.mode
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A recipe that fits into the night, and what was found and done in one line."""
+
+    recipe: Recipe
+    line: str
+
+
+def load_nightly(home: Home) -> Nightly:
+    """The configuration of the home, the defaults without one; raises :class:`ConfigError` naming file and key."""
+    path = home.root / FILE
+    if not path.is_file():
+        return Nightly()
+    try:
+        values: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from None
+    try:
+        return from_dict(Nightly, values)
+    except (TcgError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def save_nightly(home: Home, nightly: Nightly) -> Path:
+    """Writes the configuration; returns its file."""
+    write_json(home.root / FILE, to_dict(nightly))
+    return home.root / FILE
+
+
+def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str) -> Fitted:
+    """Compares rows times epochs, over the rate that was measured last for this network, with the budget.
+
+    Raises :class:`NightTooShort` if they do not fit and may not, or cannot, be cut, and what the selection raises.
+    """
+    if not budget_hours:
+        return Fitted(recipe, "no limit is set")
+    rate = measured_rate(home, recipe)
+    if rate is None:
+        return Fitted(recipe, f"no run of this network was measured yet, so {budget_hours:g} h are not held against it")
+    rows = _rows(home, recipe)
+    hours = rows * recipe.epochs / rate / 3600
+    line = f"{rows} rows in {recipe.epochs} epochs at {rate:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"
+    if hours <= budget_hours:
+        return Fitted(recipe, line)
+    allowed = int(budget_hours * 3600 * rate / recipe.epochs) // _CUT_ROWS * _CUT_ROWS
+    if over_budget == "refuse" or not allowed:
+        raise NightTooShort(f"the plan does not fit into the night: {line}; raise night_budget_hours or set over_budget to cut")
+    mix = (
+        ", of which the newest unseen days come first; whole days that do not fit stay unseen"
+        if recipe.selection.unseen_by
+        else ""
+    )
+    return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{line}: cut to {allowed} rows{mix}")
+
+
+def _rows(home: Home, recipe: Recipe) -> int:
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.selection import select_days
+
+    with catalog(home) as connection:
+        return sum(day.rows for day in select_days(connection, recipe.selection, recipe.generations))
+
+
+def measured_rate(home: Home, recipe: Recipe) -> float | None:
+    """Training rows a second of the last run that passed with this network and these microbatches; None without one.
+
+    Runs that came from another data home tell of another machine and are passed over.
+    """
+    from tcg_core.base.manifest import MANIFEST, read_manifest
+    from tcg_core.catalog.registry import rows_of
+    from tcg_core.lineage.imported import brought_runs
+
+    wanted, foreign = to_dict(recipe), {brought.run for brought in brought_runs(home)}
+    for row in rows_of(home, "checkpoint"):
+        rate = row.facts.get("rows_per_second")
+        if row.state != "passed" or not rate or row.id in foreign or not (row.path / MANIFEST).is_file():
+            continue
+        ran = read_manifest(row.path).config.get("recipe", {})
+        if all(ran.get(key) == wanted[key] for key in ("model", "work", "aux")):
+            return float(rate)
+    return None

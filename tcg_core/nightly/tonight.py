@@ -1,0 +1,81 @@
+"""What a night trains: the rule that applies, the recipe it gives, and both in one line for people.
+
+Nothing is chosen in silence: whether the night goes on from the champion, starts from fresh weights because a baseline
+reigns, or retrains on all days, is told, and a champion that cannot be gone on from is refused.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+from tcg_core.base.home import Home
+from tcg_core.nightly.settings import Mode, Nightly
+from tcg_core.plan.champion import reigning, require_fit
+from tcg_core.recipe import Recipe, Resume
+
+
+@dataclass(frozen=True)
+class Tonight:
+    """The mode that applies (not always the one configured), the recipe, and why, in one line."""
+
+    mode: Mode
+    recipe: Recipe
+    line: str
+
+
+def tonight(home: Home, nightly: Nightly, night: date) -> Tonight:
+    """What the night that begins on ``night`` trains.
+
+    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should go on from the champion and cannot.
+    """
+    mode = nightly.mode_of(night)
+    if mode == "full":
+        why = "mode is full" if nightly.mode == "full" else f"{night:%A} is the night of the full retrain"
+        return Tonight(mode, _full(nightly.recipe), f"full: fresh weights over all validated days: {why}")
+    return of_mode(home, nightly, mode)
+
+
+def of_mode(home: Home, nightly: Nightly, mode: Mode) -> Tonight:
+    """What a night of ``mode`` would train, whatever night it is.
+
+    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should go on from the champion and cannot.
+    """
+    if mode == "full":
+        return Tonight(mode, _full(nightly.recipe), "full: fresh weights over all validated days: asked for")
+    if mode == "fresh":
+        return Tonight(mode, nightly.recipe, f"fresh: fresh weights over {_days(nightly.recipe)}: mode is fresh")
+    of = reigning(home)
+    if not of.run:
+        return Tonight("fresh", nightly.recipe, f"fresh: fresh weights over {_days(nightly.recipe)}: {of.why}")
+    recipe = finetuned(nightly, of.run, of.checkpoint)
+    require_fit(home, recipe, of)
+    return Tonight(
+        mode,
+        recipe,
+        f"finetune: goes on from run {of.run} ({of.checkpoint}) of champion {of.submission}, on the validated days it has not "
+        f"seen, with {nightly.finetune.replay:g} times their rows of older ones",
+    )
+
+
+def finetuned(nightly: Nightly, run: str, checkpoint: str) -> Recipe:
+    """The nightly recipe as it goes on from a checkpoint of ``run``: its filters stay, its days are those unseen."""
+    base, settings = nightly.recipe, nightly.finetune
+    return replace(
+        base,
+        selection=replace(base.selection, days=(), last_n_days=0, all_days=True, unseen_by=run, replay=settings.replay),
+        optimizer=replace(base.optimizer, lr=settings.lr),
+        # A horizon that was set is that of a run from fresh weights.
+        schedule=replace(base.schedule, total_steps=0),
+        epochs=settings.epochs,
+        resume=Resume(run, checkpoint, settings.optimizer_state, settings.scheduler_state),
+    )
+
+
+def _full(recipe: Recipe) -> Recipe:
+    return replace(recipe, selection=replace(recipe.selection, days=(), last_n_days=0, all_days=True))
+
+
+def _days(recipe: Recipe) -> str:
+    chosen = recipe.selection
+    if chosen.last_n_days:
+        return f"the last {chosen.last_n_days} validated days"
+    return f"days {', '.join(chosen.days)}" if chosen.days else "all validated days"

@@ -1,0 +1,1 @@
+"""Elo, leaderboard snapshots, and the table of ratings as of each day."""

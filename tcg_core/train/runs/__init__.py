@@ -1,0 +1,1 @@
+"""A run on disk: checkpoints, pointers, what recovery demands, resume and import."""

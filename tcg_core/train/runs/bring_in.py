@@ -1,0 +1,161 @@
+"""A finished run of another data home, brought into this one with all it was made from, so that it is found by its id.
+
+Brought are the run, its plan, its card tables, and likewise the runs it went on from. Days are large and not needed to go on
+from a checkpoint: those that this home lacks are recorded by their manifests, so that lineage still reaches the archives.
+"""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcg_core.base.atomic import publishing
+from tcg_core.base.checks import Check
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, Input, Manifest, read_manifest, verify_files
+from tcg_core.catalog import registry
+from tcg_core.lineage.imported import record
+from tcg_core.train.errors import BringRefused
+from tcg_core.train.runs import pointers
+
+RUN, PLAN, CARDS, DAY = "checkpoint", "work_plan", "card_features", "parquet_day"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One artifact of a chain: where it lies in the other home and what its checks said there."""
+
+    manifest: Manifest
+    path: Path
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What came of it: kinds and ids copied (none if all were here), and days that lie in the other home only."""
+
+    run: str
+    copied: tuple[tuple[str, str], ...]
+    days_elsewhere: tuple[str, ...]
+
+
+def bring_in(home: Home, source: Home, run: str) -> Brought:
+    """Copies ``run`` and what it was made from out of ``source``; what is here already with the same content stays.
+
+    Everything is verified before anything is written, each part is published whole and registered with its checks, those a
+    part was made from first: killed anywhere, the same call continues. Raises :class:`BringRefused` for a run that is not
+    finished, whose checks failed or are not on record, or that is here with another content, and
+    :class:`IntegrityError` naming a file that is not as it was recorded.
+    """
+    parts: dict[tuple[str, str], Part] = {}
+    days: dict[str, Manifest] = {}
+    _collect(source, Input(RUN, run, ""), parts, days)
+    for part in parts.values():
+        _refuse_other(home, part.manifest)
+    copied = [(part.manifest.kind, part.manifest.id) for part in parts.values() if _publish(home, part)]
+    elsewhere = tuple(manifest for manifest in days.values() if not _day_is_here(home, manifest))
+    record(home, run, source.root, elsewhere)
+    return Brought(run, tuple(copied), tuple(sorted(day for day, manifest in days.items() if manifest in elsewhere)))
+
+
+def _collect(source: Home, wanted: Input, parts: dict[tuple[str, str], Part], days: dict[str, Manifest]) -> None:
+    """Adds an artifact after all it was made from, verified."""
+    if (wanted.kind, wanted.id) in parts:
+        return
+    path = _place(source, wanted.kind, wanted.id)
+    if not (path / MANIFEST).is_file():
+        unfinished = "; it is not finished: recover it in its own home first (tcg train RUN)" if path.is_dir() else ""
+        raise BringRefused(f"{wanted.kind} {wanted.id} is not whole in {source.root}{unfinished}")
+    manifest = verify_files(path)
+    if (manifest.kind, manifest.id) != (wanted.kind, wanted.id) or wanted.sha256 not in ("", manifest.content):
+        raise IntegrityError(f"{path} is not the {wanted.kind} {wanted.id} that the run was made from")
+    if manifest.kind == RUN:
+        _verify_steps(path)
+    planned = {}
+    if manifest.kind == PLAN:
+        planned = {day["dataset_id"]: day for day in json.loads((path / "summary.json").read_text())["days"]}
+    for item in manifest.inputs:
+        if item.kind != DAY:
+            _collect(source, item, parts, days)
+        elif item.id in planned:
+            days[planned[item.id]["day"]] = _day(source, item, planned[item.id])
+    parts[manifest.kind, manifest.id] = Part(manifest, path, _checks(source, manifest))
+
+
+def _verify_steps(run: Path) -> None:
+    """The run's manifest covers the files of its steps; here also that the steps' own manifests and the pointers agree."""
+    for step in sorted(run.glob("step_*")):
+        verify_files(step)
+    for name in (pointers.LATEST, pointers.BEST, *(file.stem for file in run.glob("epoch_*.json"))):
+        pointers.require(run, name)
+
+
+def _day(source: Home, item: Input, planned: dict[str, str]) -> Manifest:
+    manifest = read_manifest((source.root / planned["path"]).parent)
+    if (manifest.id, manifest.content) != (item.id, item.sha256):
+        raise IntegrityError(f"day {planned['day']} in {source.root} is not the one that the plan was made from")
+    return manifest
+
+
+def _checks(source: Home, manifest: Manifest) -> tuple[Check, ...]:
+    path = source.root / "checks" / manifest.kind / f"{manifest.id}.json"
+    name = f"{manifest.kind} {manifest.id}"
+    try:
+        values = json.loads(path.read_text())
+        checks = tuple(Check(**check) for check in values["checks"])
+    except OSError:
+        raise BringRefused(f"{name}: {path} is missing: what its checks said is not on record") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(f"{path} is no record of checks: {error}") from None
+    if values["content"] != manifest.content or not checks:
+        raise BringRefused(f"{name}: {path} is of another content: it was not checked as it is")
+    failed = [check for check in checks if check.blocks]
+    if failed:
+        raise BringRefused(f"{name}: check {failed[0].name} failed: {failed[0].message}")
+    return checks
+
+
+def _refuse_other(home: Home, manifest: Manifest) -> None:
+    """What is here under the same id must be the same."""
+    path = _place(home, manifest.kind, manifest.id)
+    if not path.exists():
+        return
+    if not (path / MANIFEST).is_file():
+        raise BringRefused(f"{manifest.kind} {manifest.id} is here too and not finished: finish it or move {path} away")
+    found = verify_files(path).content
+    if found != manifest.content:
+        raise BringRefused(
+            f"{manifest.kind} {manifest.id} is here too, with content {found[:12]}; that of the other home has "
+            f"{manifest.content[:12]}: move {path} away to take the other one"
+        )
+
+
+def _publish(home: Home, part: Part) -> bool:
+    """Copies one part if it is not here; registers it with its checks unless it is. True if it was copied."""
+    path = _place(home, part.manifest.kind, part.manifest.id)
+    fresh = not path.exists()
+    if fresh:
+        with publishing(path) as temporary:
+            shutil.copytree(part.path, temporary, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".tmp-*"))
+            verify_files(temporary)
+    known = {row.id: row.content for row in registry.rows_of(home, part.manifest.kind)}
+    if fresh or known.get(part.manifest.id) != part.manifest.content:
+        registry.register(home, part.manifest, path)
+    if not registry.checks_of(home, part.manifest.kind, part.manifest.id):
+        registry.record_checks(home, part.manifest.kind, part.manifest.id, part.checks)
+    return fresh
+
+
+def _day_is_here(home: Home, manifest: Manifest) -> bool:
+    return any(
+        (found.id, found.content) == (manifest.id, manifest.content)
+        for found in (read_manifest(path.parent) for path in home.days.glob(f"*/*/{MANIFEST}"))
+    )
+
+
+def _place(home: Home, kind: str, id: str) -> Path:
+    roots = {RUN: home.checkpoints, PLAN: home.plans, CARDS: home.cards}
+    if kind not in roots:
+        raise BringRefused(f"a run made from {kind} {id} cannot be brought in")
+    return roots[kind] / id
