@@ -3,13 +3,10 @@
 Safe to run twice (what is unchanged is reused by its id) and to interrupt (what a killed run left is put right first).
 """
 
-import fcntl
 import logging
-import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from tcg_assets.cli.launch import Launched, run_chain, run_day
@@ -17,6 +14,7 @@ from tcg_assets.sync.instance import open_instance
 from tcg_assets.sync.reconcile import reconcile
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.lock import hold
 from tcg_core.model.config import ModelConfig
 from tcg_core.ops.doctor import before_work
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
@@ -40,17 +38,13 @@ REFUSED, FAILED = 2, 1
 LOG = logging.getLogger("tcg.demo")
 
 
-class DemoRuns(TcgError):
-    """Another demo is at work in this data home."""
-
-
 def main() -> None:
     """Runs the demo; exits 0 after the summary, 1 when a step failed, 2 on a refusal."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("dagster").setLevel(logging.WARNING)
     try:
         home = Home.resolve().prepare()
-        with _alone(home):
+        with hold(home.root / "demo.lock", "demo", rule="another demo is at work in this data home; let it end first"):
             sys.exit(0 if demo(home) else FAILED)
     except TcgError as error:
         print(f"tcg: {error}", file=sys.stderr)
@@ -133,20 +127,6 @@ def _said(launch: Launched, what: str) -> Launched:
     for failure in launch.failures:
         print(f"tcg: {what}: {failure}", file=sys.stderr)
     return launch
-
-
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    with (home.root / "demo.lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.seek(0)
-            raise DemoRuns(f"another demo (process {lock.read().strip()}) is at work in {home.root}; let it end first") from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        yield
 
 
 if __name__ == "__main__":

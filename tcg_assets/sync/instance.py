@@ -3,9 +3,7 @@
 `python -m tcg_assets.sync.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
 """
 
-import fcntl
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +18,12 @@ from tcg_assets.sync.mirror import mirror_days
 from tcg_core.base.atomic import write_bytes
 from tcg_core.base.errors import HomeError
 from tcg_core.base.home import Home
+from tcg_core.base.lock import hold
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "dagster.yaml"
 _HEADER = "# Written from the project's dagster.yaml by tcg_assets/sync/instance.py: edit that one.\n"
+#: Making the storage anew takes seconds; a machine under load needs more.
+_SETUP_SECONDS = 300.0
 #: A process that shows its own progress keeps its terminal: step output is not captured to files.
 _UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}}
 
@@ -44,7 +45,9 @@ def write_home(home: Home) -> Path:
             write_bytes(target, text)
     except OSError as error:
         raise HomeError(f"{home.dagster} cannot be written: {error.strerror or error}") from None
-    with _alone(home.dagster / "setup.lock"), _opened(home, {}) as instance:
+    # Two processes that make the same new storage, as both services do at their first start, would leave one whose migration
+    # table nobody can read.
+    with hold(home.dagster / "setup.lock", "setup", wait=_SETUP_SECONDS, refused=HomeError), _opened(home, {}) as instance:
         set_pool_limits(instance)
         mirror_days(instance, home)
     return home.dagster
@@ -63,18 +66,6 @@ def set_pool_limits(instance: dg.DagsterInstance) -> None:
     """The limit of each pool, explicitly: a default limit alone is not applied to a pool seen for the first time."""
     for pool, limit in POOLS.items():
         instance.event_log_storage.set_concurrency_slots(pool, limit)
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """One process at a time: two that make the same new storage, as both services do at their first start, would leave one
-    whose migration table nobody can read. The kernel frees a dead holder's lock."""
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 @contextmanager

@@ -4,9 +4,7 @@ An incident is opened by the first failure of its kind, told to each channel onc
 failed. ``notify/incidents.json`` of the data home remembers which are open.
 """
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from tcg_core.alerts.remedies import first_step
 from tcg_core.base.atomic import sha256_json, write_json
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
+from tcg_core.base.lock import hold
 from tcg_core.catalog.connection import now
 
 __all__ = [
@@ -35,6 +34,8 @@ __all__ = [
     "resolve_subject",
 ]
 _LONGEST = 600
+#: Whoever holds the state may be telling a webhook that does not answer, for ten seconds an incident.
+_LOCK_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
@@ -161,17 +162,12 @@ def _path(home: Home) -> Path:
 def _state(home: Home) -> Iterator[dict[str, Open]]:
     """The open incidents, written back if they changed; one process at a time."""
     path = _path(home)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_name("lock"), os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with hold(path.with_name("lock"), "alert", wait=_LOCK_SECONDS):
         opened = _read(path)
         before = dict(opened)
         yield opened
         if opened != before:
             write_json(path, {key: asdict(held) for key, held in opened.items()})
-    finally:
-        os.close(handle)
 
 
 def _read(path: Path) -> dict[str, Open]:

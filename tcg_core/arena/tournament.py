@@ -1,11 +1,9 @@
 """A tournament of a submission: schedule, games, summary, report. Killed anywhere, the same call goes on."""
 
-import fcntl
 import json
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from tcg_core.arena.worker import SCHEDULE
 from tcg_core.base.atomic import publishing, write_bytes, write_json
 from tcg_core.base.built import Built
 from tcg_core.base.home import Home
+from tcg_core.base.lock import hold
 from tcg_core.base.manifest import (
     Input,
     Manifest,
@@ -90,7 +89,7 @@ def tournament(
     running = home.tournaments / f"{identity}.running"
     reused = final.is_dir()
     if not reused:
-        with _locked(running):
+        with _alone(running):
             store_schedule(running / SCHEDULE, schedule)
             found = run_schedule(home, schedule, running, workers, f"tournament {identity}")
             about = {
@@ -191,16 +190,7 @@ def _others(home: Home, players: Sequence[Player]) -> tuple[Input, ...]:
     return tuple(found)
 
 
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Holds the running tournament; raises :class:`ArenaError` if another process does."""
-    directory.mkdir(parents=True, exist_ok=True)
-    handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ArenaError(f"tournament {directory.stem} is being played by another process") from None
-        yield
-    finally:
-        os.close(handle)
+def _alone(running: Path) -> AbstractContextManager[None]:
+    """Holds the running tournament; raises :class:`ArenaError` if another process plays it."""
+    rule = f"tournament {running.stem} is being played by another process"
+    return hold(running / "lock", "tournament", refused=ArenaError, rule=rule)

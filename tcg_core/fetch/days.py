@@ -1,17 +1,16 @@
 """Which days to fetch, and one day into the inbox: downloaded aside, verified, then renamed to ``inbox/DATE.zip``."""
 
-import fcntl
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
 from tcg_core.base.atomic import fsync_directory
 from tcg_core.base.home import Home, NotADay, parse_day
+from tcg_core.base.lock import hold
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.days import known_days
 from tcg_core.fetch.errors import FetchError
@@ -99,7 +98,8 @@ def fetch_days(home: Home, remote: Remote, wanted: Sequence[Published], again: b
     fetched: list[Fetched] = []
     held: list[str] = []
     failed: list[tuple[str, str]] = []
-    with _alone(home):
+    alone = hold(_workshop(home, ".") / "lock", "fetch", refused=FetchError, rule=f"another fetch is at work in {home.inbox}")
+    with alone:
         have = held_days(home)
         for item in wanted:
             if have.get(item.day) == "inbox" or (item.day in have and not again):
@@ -152,14 +152,3 @@ def _workshop(home: Home, name: str) -> Path:
 
 def _span(index: Sequence[Published]) -> str:
     return f"; it goes from {index[0].day} to {index[-1].day}" if index else "; it is empty"
-
-
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    path = _workshop(home, ".") / "lock"
-    with path.open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FetchError(f"another fetch is at work in {home.inbox}") from None
-        yield

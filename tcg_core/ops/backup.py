@@ -43,7 +43,7 @@ def backup(home: Home, destination: Path) -> BackedUp:
     """
     _require_apart(home, destination)
     destination.mkdir(parents=True, exist_ok=True)
-    with ops_lock(home.root), ops_lock(destination):
+    with ops_lock(home.root, "backup"), ops_lock(destination, "backup"):
         sweep(destination)
         return _Copying(home, destination).run()
 
@@ -66,7 +66,7 @@ def prune(destination: Path, keep: int) -> tuple[list[str], int]:
     """
     if keep < 1:
         raise BackupError(f"keep {keep}: at least one backup stays")
-    with ops_lock(destination):
+    with ops_lock(destination, "prune"):
         gone = names_of(destination)[:-keep]
         for name in gone:
             (destination / RECORDS / f"{name}.json").unlink()

@@ -35,7 +35,7 @@ def clean(home: Home, retention: Retention) -> Cleaned:
     Raises :class:`TrainerBusy` while something trains and :class:`OpsBusy` beside a backup: a run that goes on reads days
     and steps that are not in the registry yet.
     """
-    with ops_lock(home.root), trainer_lock(home):
+    with ops_lock(home.root, "clean-up"), trainer_lock(home, "clean-up"):
         plan = make_plan(home, retention)
         freed = 0
         for item in _in_order(home, plan):

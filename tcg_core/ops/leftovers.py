@@ -1,6 +1,5 @@
 """What dead processes left: temporaries, tournaments half played, checkpoint directories that no pointer names."""
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import psutil  # type: ignore[import-untyped]
 from tcg_core.base.atomic import TEMP_PREFIX
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
+from tcg_core.base.lock import is_held
 from tcg_core.base.manifest import MANIFEST, read_manifest
 from tcg_core.ops.listing import unfinished_runs
 from tcg_core.train.runs.pointers import pointed
@@ -33,7 +33,7 @@ def temporaries(root: Path) -> list[Path]:
 def half_played(home: Home, idle_days: float) -> Iterator[tuple[Path, str]]:
     """Running tournaments without a living owner: those that were finished, and those idle for so long; with the reason."""
     for path in sorted(home.tournaments.glob("*.running")) if home.tournaments.is_dir() else ():
-        if _owned(path / "lock"):
+        if is_held(path / "lock"):
             continue
         idle = idle_for(path)
         if (home.tournaments / path.stem / MANIFEST).is_file():
@@ -73,17 +73,3 @@ def idle_for(path: Path) -> float:
     """Days since anything in a directory was written."""
     times = [p.stat().st_mtime for p in (path, *path.rglob("*")) if p.exists()]
     return max(0.0, time.time() - max(times)) / DAY_SECONDS
-
-
-def _owned(lock: Path) -> bool:
-    """True if a living process holds the lock."""
-    if not lock.is_file():
-        return False
-    handle = os.open(lock, os.O_RDWR)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False

@@ -34,7 +34,7 @@ def restore(home: Home, source: Path, name: str = "") -> Restored:
     for entry in record.entries:
         _require_inside(home, entry)
     home.root.mkdir(parents=True, exist_ok=True)
-    with ops_lock(home.root):
+    with ops_lock(home.root, "restore"):
         _require_empty(home, record)
         write_json(home.root / RESTORING, {"backup": record.name})
         sweep(home.root)

@@ -63,7 +63,7 @@ def train(
     directory = home.checkpoints / plan_id
     if (directory / MANIFEST).is_file():
         return _reused(home, plan, directory)
-    with trainer_lock(home):
+    with trainer_lock(home, f"training {plan_id}"):
         sweep(directory)
         # Another trainer may have finished it between the look above and the lock.
         if (directory / MANIFEST).is_file():

@@ -201,9 +201,9 @@ def test_a_broken_game_file_is_named(tmp_path):
 
 def test_two_at_once_are_refused(shared_home, tmp_path):
     with (
-        module._locked(tmp_path / "x.running"),
+        module._alone(tmp_path / "x.running"),
         pytest.raises(ArenaError, match="another process"),
-        module._locked(tmp_path / "x.running"),
+        module._alone(tmp_path / "x.running"),
     ):
         pass
 

@@ -179,7 +179,7 @@ def test_the_clean_up_only_tells_until_it_is_told_to_do_it(instance: dg.DagsterI
 def test_a_clean_up_beside_a_trainer_is_put_off(instance: dg.DagsterInstance, home: Home) -> None:
     from tcg_core.train.lock import trainer_lock
 
-    with trainer_lock(home):
+    with trainer_lock(home, "training"):
         told = shown(launch(instance, "retention", "clean_up", apply=True))
     assert "not done, the next time comes again" in str(told["result"]) and "trainer.lock" in str(told["result"])
 

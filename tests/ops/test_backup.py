@@ -181,7 +181,7 @@ def test_places_that_cannot_serve_are_refused(filled, tmp_path, monkeypatch):
     write_bytes(tmp_path / "mine" / "letter.txt", b"x")
     with pytest.raises(BackupError, match=r"letter\.txt"):
         backup(filled, tmp_path / "mine")
-    with ops_lock(filled.root), pytest.raises(OpsBusy, match=str(os.getpid())):
+    with ops_lock(filled.root, "backup"), pytest.raises(OpsBusy, match=str(os.getpid())):
         backup(filled, tmp_path / "backup")
     monkeypatch.setattr(backup_module, "_SPARE_BYTES", 1 << 60)
     with pytest.raises(BackupError, match="MiB free"):

@@ -295,9 +295,9 @@ def test_a_missing_artifact_that_is_kept_is_told_and_not_forgotten(home):
 
 
 def test_nothing_is_cleaned_beside_a_trainer_or_a_backup(home):
-    with trainer_lock(home), pytest.raises(TrainerBusy, match=str(os.getpid())):
+    with trainer_lock(home, "training"), pytest.raises(TrainerBusy, match=str(os.getpid())):
         clean(home, Retention())
-    with ops_lock(home.root), pytest.raises(OpsBusy):
+    with ops_lock(home.root, "backup"), pytest.raises(OpsBusy):
         clean(home, Retention())
 
 

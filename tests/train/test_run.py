@@ -315,18 +315,18 @@ def test_one_trainer_a_home(tmp_path: Path) -> None:
     home = Home(tmp_path)
     code = (
         "import sys, time, pathlib; from tcg_core.base.home import Home; from tcg_core.train.lock import trainer_lock\n"
-        "with trainer_lock(Home(pathlib.Path(sys.argv[1]))): print('held', flush=True); time.sleep(60)"
+        "with trainer_lock(Home(pathlib.Path(sys.argv[1])), 'training'): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(TrainerBusy, match=f"held by process {holder.pid}"), trainer_lock(home):
+        with pytest.raises(TrainerBusy, match=f"held by process {holder.pid}"), trainer_lock(home, "training"):
             pass
     finally:
         holder.kill()
         holder.wait()
-    with trainer_lock(home):
+    with trainer_lock(home, "training"):
         pass
 
 
