@@ -19,7 +19,8 @@ from pathlib import Path
 from bench.measure import machine
 from bench.recorded import record
 from tcg_core.base.home import Home
-from tcg_core.cards.features import card_features, load_cards
+from tcg_core.cards.features import card_features
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import add_archive, take_archive
@@ -33,7 +34,7 @@ from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
 from tcg_core.train.compiled.loss import shapes as static_shapes
 from tcg_core.train.compiled.plan import choose_shapes
-from tcg_core.train.data import open_days, open_source
+from tcg_core.train.data import open_cards, open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
 from tcg_core.train.session import open_session
@@ -52,7 +53,7 @@ def planned(home: Home, size: int, model: ModelConfig) -> Plan:
 
 def grouped(home: Home, plan: Plan, cost: Cost) -> float:
     """Padded tokens for each real one of the first epoch where every step is cut by ``cost``."""
-    source, cards = open_source(plan, open_days(home, plan.days), 1 << 30), load_cards(home, plan.cards_id)
+    source, cards = open_source(plan, open_days(home, plan.days), 1 << 30), open_cards(home, plan)
     real = padded = 0
     for batch in plan.microbatches(0):
         made = prepare(plan, batch, source, cards, cost)
@@ -87,7 +88,7 @@ def steps(home: Home) -> None:
     """Times updates of a small network: eager, padded, padded and compiled."""
     core = mlx().core
     plan = planned(home, SIZES[1], SMALL)
-    cards = load_cards(home, plan.cards_id)
+    cards = open_cards(home, plan)
     for name in ("eager", "static", "compiled"):
         session = open_session(home, plan, cards, "cpu", False)
         if name != "eager":
@@ -130,7 +131,7 @@ def main() -> None:
         add_archive(home, archive, DAY)
         for stage in (take_archive, build_day, promote_day):
             assert stage(home, DAY).passed
-        assert card_features(home, {"v1": engine_cards("v1")}, {"v1": load_attacks("v1")}).passed
+        assert card_features(home, HomeRegistrar(home), {"v1": engine_cards("v1")}, {"v1": load_attacks("v1")}).passed
         print(machine())
         table(home)
         if arguments.compile:

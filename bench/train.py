@@ -30,7 +30,8 @@ from bench.peer_padded_day import FLOATS, INTS, convert
 from bench.peer_padded_net import COLUMNS, Peer
 from bench.recorded import record
 from tcg_core.base.home import Home
-from tcg_core.cards.features import card_features, load_cards
+from tcg_core.cards.features import card_features
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import add_archive, take_archive
@@ -43,6 +44,7 @@ from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
 from tcg_core.rows.reader import DayReader
+from tcg_core.train.data import open_cards
 from tcg_core.train.loop import Clock
 from tcg_core.train.loss import Normalizer, combine, sums
 from tcg_core.train.optimizer import clip, initial_state, update
@@ -212,7 +214,7 @@ def prepared_day(archive: Path, work: Path) -> tuple[Home, dict[str, np.ndarray]
     for stage in (take_archive, build_day, promote_day):
         built = stage(home, DAY)
         assert built.passed, built.checks
-    assert card_features(home, {"v1": engine_cards("v1")}, {"v1": load_attacks("v1")}).passed
+    assert card_features(home, HomeRegistrar(home), {"v1": engine_cards("v1")}, {"v1": load_attacks("v1")}).passed
     padded = work / "padded.parquet"
     convert(archive, padded)
     with DayReader(built.path) as reader:
@@ -262,7 +264,7 @@ def main() -> None:
         for size in (SMALL, Work().batch_size):
             recipe = Recipe(Selection(all_days=True), split=Split(val_frac=0.2), work=Work(batch_size=size), epochs=1)
             plan = load_plan(home, build_plan(home, recipe).id)
-            sessions[size] = open_session(home, plan, load_cards(home, plan.cards_id), "cpu", False)
+            sessions[size] = open_session(home, plan, open_cards(home, plan), "cpu", False)
         small, large = sessions.values()
         print(machine())
         print(f"mlx {facts()['mlx']}, BLAS {facts()['blas']}, {facts()['threads']} thread, device {facts()['device']}")

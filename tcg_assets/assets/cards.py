@@ -23,12 +23,15 @@ class CardsConfig(dg.Config):
 def card_features(context: dg.AssetExecutionContext, config: CardsConfig, workspace: Workspace) -> dg.MaterializeResult:
     """Features of every card and attack by (engine generation, id), and the canonical vocabulary over generations."""
     from tcg_core.cards.features import card_features as build
+    from tcg_core.catalog.registry import HomeRegistrar
     from tcg_core.engine.cards import load_attacks, load_cards
 
+    home = workspace.home()
     ran = run_stage(
         context,
         lambda: build(
-            workspace.home(),
+            home,
+            HomeRegistrar(home),
             {generation: load_cards(generation) for generation in config.generations},
             {generation: load_attacks(generation) for generation in config.generations},
         ),

@@ -17,9 +17,11 @@ def _group() -> None:
 def build() -> None:
     """Reads the tables of both engine generations and joins them into one vocabulary."""
     from tcg_core.cards.features import card_features
+    from tcg_core.catalog.registry import HomeRegistrar
     from tcg_core.engine.cards import load_attacks, load_cards
     from tcg_core.engine.library import GENERATIONS
 
     cards = {generation: load_cards(generation) for generation in GENERATIONS}
     attacks = {generation: load_attacks(generation) for generation in GENERATIONS}
-    show(card_features(Home.resolve().prepare(), cards, attacks))
+    home = Home.resolve().prepare()
+    show(card_features(home, HomeRegistrar(home), cards, attacks))

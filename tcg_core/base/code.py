@@ -29,6 +29,11 @@ PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
+def libraries_of(asset: str) -> tuple[str, ...]:
+    """Distributions whose versions are recorded in the manifests of the asset."""
+    return PRODUCERS[asset][1]
+
+
 @cache
 def code_version(asset: str) -> str:
     """16 hex digits; changes exactly when what makes the asset changes."""

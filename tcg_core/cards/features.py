@@ -1,6 +1,6 @@
 """Builds the static card and attack tables that networks, checkpoints and play look ids up in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,32 +9,21 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from tcg_core.base.atomic import publishing, sha256_json
+from tcg_core.base.atomic import sha256_json
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
-from tcg_core.base.discard import discard
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import (
-    Manifest,
-    artifact_id,
-    code_identity,
-    hash_files,
-    read_manifest,
-    verify_files,
-    versions,
-    write_manifest,
-)
+from tcg_core.base.manifest import read_manifest, verify_files
+from tcg_core.base.stage import Registrar, Stage, find, finish, publish
 from tcg_core.cards.csv import CardCsv, read_card_csv
 from tcg_core.cards.statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
 from tcg_core.cards.vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
-from tcg_core.catalog import registry
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.errors import EncodeError
 
 KIND, TABLES = "card_features", "tables.safetensors"
 CHECKS = ("id_coverage", "finite")
-_LIBRARIES = ("numpy", "safetensors")
 
 
 def build_tables(
@@ -60,36 +49,20 @@ def build_tables(
     )
 
 
-def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]) -> Built:
+def card_features(
+    home: Home, registrar: Registrar, cards: Mapping[str, Sequence[Any]], attacks: Mapping[str, Sequence[Any]]
+) -> Built:
     """Publishes ``cards/<id>/tables.safetensors``; the id follows from the engine's tables, ``home.card_csv`` and this code.
 
     Raises :class:`CardCsvError` for a card CSV that cannot be joined; nothing is written then.
     """
     sources = {generation: sha256_json([_plain(cards[generation]), _plain(attacks[generation])]) for generation in sorted(cards)}
     card_csv = read_card_csv(home.card_csv)
-    told = "none" if card_csv is None else card_csv.sha256
-    config = {"engine_tables": sources, "card_csv": told}
-    code = code_identity(__name__, libraries=_LIBRARIES)
-    id = artifact_id(KIND, (), config, code)
-    path = home.cards / id
-    reused = _intact(path)
-    if not reused:
-        tables = build_tables(cards, attacks, card_csv)
-        discard(path)
-        with publishing(path) as temporary:
-            save_file({name: np.ascontiguousarray(array) for name, array in tables.arrays().items()}, temporary / TABLES)
-            columns = {
-                "card_columns": [*CARD_NAMES, *(card_csv.names if card_csv else ())],
-                "attack_columns": list(ATTACK_NAMES),
-            }
-            facts = {"digest": tables.digest, **columns, "card_csv": told}
-            manifest = Manifest(KIND, id, (), config, code, versions(_LIBRARIES), hash_files(temporary), facts)
-            write_manifest(temporary, manifest)
-    manifest = verify_files(path)
-    registry.register(home, manifest, path)
-    tables = _load(path)
-    checks = check_tables(tables, cards, attacks)
-    registry.record_checks(home, KIND, id, checks)
+    joined = "none" if card_csv is None else card_csv.sha256
+
+    stage = Stage.of(KIND, KIND, home.cards, (), {"engine_tables": sources, "card_csv": joined})
+    made = find(stage) or publish(stage, _writer(build_tables(cards, attacks, card_csv), card_csv))
+    tables = _load(made.path)
     shown: dict[str, Any] = {
         "digest": tables.digest,
         "cards": len(tables.card_static) - FIRST,
@@ -97,23 +70,22 @@ def card_features(home: Home, cards: Mapping[str, Sequence[Any]], attacks: Mappi
         "card_features": tables.card_static.shape[1],
         "attack_features": tables.attack_static.shape[1],
         "generations": {generation: len(cards[generation]) for generation in sorted(cards)},
-        "card_csv": told,
-        "bytes": (path / TABLES).stat().st_size,
+        "card_csv": joined,
+        "bytes": (made.path / TABLES).stat().st_size,
     }
-    return Built(KIND, id, path, reused, checks, shown)
+    return finish(registrar, made, lambda: check_tables(tables, cards, attacks), shown)
 
 
-def load_cards(home: Home, id: str) -> CardTables:
-    """The tables of that id; raises :class:`IntegrityError` if the files are not those that were published."""
-    path = registry.find(home, KIND, id)
-    verify_files(path)
-    return _load(path)
+def load_cards(directory: Path) -> CardTables:
+    """The tables in ``cards/<id>``; raises :class:`IntegrityError` if the files are not those that were published."""
+    verify_files(directory)
+    return _load(directory)
 
 
-def card_csv_of(home: Home, id: str) -> str | None:
-    """SHA-256 of the EN_Card_Data.csv that the tables of that id were joined with; None if there was none."""
-    told = read_manifest(registry.find(home, KIND, id)).config["card_csv"]
-    return None if told == "none" else str(told)
+def card_csv_of(directory: Path) -> str | None:
+    """SHA-256 of the EN_Card_Data.csv that the tables in ``cards/<id>`` were joined with; None if there was none."""
+    joined = read_manifest(directory).config["card_csv"]
+    return None if joined == "none" else str(joined)
 
 
 def check_tables(
@@ -150,19 +122,24 @@ def _matrix(words: Vocabulary, features: Any, width: int) -> Any:
     return matrix
 
 
+def _writer(tables: CardTables, card_csv: CardCsv | None) -> Callable[[Path], dict[str, Any]]:
+    def write(directory: Path) -> dict[str, Any]:
+        save_file({name: np.ascontiguousarray(array) for name, array in tables.arrays().items()}, directory / TABLES)
+        return {
+            "digest": tables.digest,
+            "card_columns": [*CARD_NAMES, *(card_csv.names if card_csv else ())],
+            "attack_columns": list(ATTACK_NAMES),
+            "card_csv": card_csv.sha256 if card_csv else "none",
+        }
+
+    return write
+
+
 def _load(path: Path) -> CardTables:
     try:
         return CardTables.from_arrays(load_file(path / TABLES))
     except (OSError, SafetensorError, EncodeError) as error:
         raise IntegrityError(f"{path / TABLES}: {error}") from None
-
-
-def _intact(path: Path) -> bool:
-    try:
-        verify_files(path)
-    except IntegrityError:
-        return False
-    return True
 
 
 def _plain(records: Sequence[Any]) -> list[Any]:

@@ -36,6 +36,25 @@ class Registered:
     facts: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class HomeRegistrar:
+    """The registry of one home as stages are handed it (:class:`tcg_core.base.stage.Registrar`)."""
+
+    home: Home
+
+    def register(self, manifest: Manifest, path: Path) -> None:
+        """:func:`register`."""
+        register(self.home, manifest, path)
+
+    def record_checks(self, kind: str, id: str, checks: Iterable[Check]) -> None:
+        """:func:`record_checks`."""
+        record_checks(self.home, kind, id, checks)
+
+    def checks_of(self, kind: str, id: str) -> tuple[Check, ...]:
+        """:func:`checks_of`."""
+        return checks_of(self.home, kind, id)
+
+
 def register(home: Home, manifest: Manifest, path: Path) -> None:
     """Records an artifact, or that it was materialized again. If its content changed, its recorded checks are dropped."""
     with catalog(home) as connection, transaction(connection):

@@ -7,7 +7,11 @@ import numpy as np
 
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
+from tcg_core.cards.features import KIND as CARDS
+from tcg_core.cards.features import load_cards
+from tcg_core.catalog import registry
 from tcg_core.encode import would_ko
+from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array, Columns
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.lookahead.read import LookedDayReader
@@ -49,6 +53,12 @@ class Source:
         back = np.empty(len(rows), np.int64)
         back[order] = np.arange(len(rows))
         return found.take(back)
+
+
+def open_cards(home: Home, plan: Plan) -> CardTables:
+    """The card tables that the plan was made for; raises :class:`UnknownId` if there are none, :class:`IntegrityError` if their
+    files are not those that were published."""
+    return load_cards(registry.find(home, CARDS, plan.cards_id))
 
 
 def open_days(home: Home, days: Sequence[PlanDay]) -> tuple[DayReader, ...]:

@@ -8,7 +8,6 @@ import numpy as np
 
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
-from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.encode.cards import CardTables
 from tcg_core.model import bootstrap
@@ -21,7 +20,7 @@ from tcg_core.train import optimizer
 from tcg_core.train.compiled.batch import pad
 from tcg_core.train.compiled.loss import Compiled, serves
 from tcg_core.train.compiled.plan import choose_shapes
-from tcg_core.train.data import open_days, open_source
+from tcg_core.train.data import open_cards, open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
 from tcg_core.train.runs import pointers
@@ -54,7 +53,7 @@ def estimate(home: Home, plan_id: str, device: str = "auto") -> Estimate:
     raises.
     """
     plan = load_plan(home, plan_id)
-    cards = load_cards(home, plan.cards_id)
+    cards = open_cards(home, plan)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     resolved = bootstrap.resolve_device(device)
     known = _known(home, plan)

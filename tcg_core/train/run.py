@@ -20,7 +20,6 @@ from tcg_core.base.manifest import (
     write_manifest,
 )
 from tcg_core.base.settings import to_dict
-from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.model.names import parameter_table
 from tcg_core.plan.load import load_plan
@@ -28,6 +27,7 @@ from tcg_core.plan.plan import Plan
 from tcg_core.train.board import Board
 from tcg_core.train.checks import best_entry, check_run
 from tcg_core.train.curves import draw
+from tcg_core.train.data import open_cards
 from tcg_core.train.errors import TrainError
 from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.lock import trainer_lock
@@ -68,7 +68,7 @@ def train(
         # Another trainer may have finished it between the look above and the lock.
         if (directory / MANIFEST).is_file():
             return _reused(home, plan, directory)
-        session = open_session(home, plan, load_cards(home, plan.cards_id), device, allow_inexact)
+        session = open_session(home, plan, open_cards(home, plan), device, allow_inexact)
         progress = session.progress
         _announce(session)
         tell(

@@ -11,7 +11,9 @@ import numpy as np
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Input, code_identity, read_manifest, versions
+from tcg_core.cards.features import KIND as CARDS
 from tcg_core.cards.features import card_csv_of
+from tcg_core.catalog import registry
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
 from tcg_core.model import bootstrap
@@ -165,9 +167,8 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     resolved = bootstrap.resolve_device(device)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     horizon = horizon_of(plan)
-    contract = describe(
-        plan, architecture, cards, card_csv_of(home, plan.cards_id), horizon, bootstrap.facts() | {"compile": serves(resolved)}
-    )
+    card_csv = card_csv_of(registry.find(home, CARDS, plan.cards_id))
+    contract = describe(plan, architecture, cards, card_csv, horizon, bootstrap.facts() | {"compile": serves(resolved)})
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
     directory = home.checkpoints / plan.id

@@ -1,11 +1,13 @@
 """Dagster's code version of an asset is the code identity that its stage writes into the manifest."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tcg_core.base.code import PRODUCERS, code_version
 from tcg_core.base.manifest import code_identity
+from tcg_core.base.stage import Stage
 
 
 def _day() -> str:
@@ -17,7 +19,7 @@ def _day() -> str:
 def _cards() -> str:
     from tcg_core.cards import features as stage
 
-    return code_identity(stage.__name__, libraries=stage._LIBRARIES)
+    return Stage.of("card_features", stage.KIND, Path("cards"), (), {}).code
 
 
 def _plan() -> str:

@@ -15,6 +15,7 @@ from tcg_core.cards.errors import CardCsvError, CardTableError
 from tcg_core.cards.features import build_tables, card_csv_of, card_features, check_tables, load_cards
 from tcg_core.cards.statics import ATTACK_NAMES, CARD_NAMES
 from tcg_core.catalog import registry
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.encode.errors import EncodeError
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.cards import load_cards as engine_cards
@@ -59,20 +60,20 @@ def test_static_features_are_of_the_card(tables):
 
 
 def test_tables_are_published_once_and_read_back(home, tables):
-    built = card_features(home, CARDS, ATTACKS)
+    built = card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
     assert built.passed and not built.reused and built.facts["digest"] == tables.digest
-    assert load_cards(home, built.id).digest == tables.digest
-    assert card_features(home, CARDS, ATTACKS).reused
+    assert load_cards(built.path).digest == tables.digest
+    assert card_features(home, HomeRegistrar(home), CARDS, ATTACKS).reused
     assert registry.latest_passed(home, "card_features") == built.id
-    one = card_features(home, {"v1": CARDS["v1"]}, {"v1": ATTACKS["v1"]})
+    one = card_features(home, HomeRegistrar(home), {"v1": CARDS["v1"]}, {"v1": ATTACKS["v1"]})
     assert one.id != built.id
     data = bytearray((built.path / module.TABLES).read_bytes())
     data[-1] ^= 1
     (built.path / module.TABLES).write_bytes(data)
     with pytest.raises(IntegrityError, match=r"tables\.safetensors: expected SHA-256"):
-        load_cards(home, built.id)
-    again = card_features(home, CARDS, ATTACKS)
-    assert not again.reused and again.passed and load_cards(home, built.id).digest == tables.digest
+        load_cards(built.path)
+    again = card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
+    assert not again.reused and again.passed and load_cards(built.path).digest == tables.digest
 
 
 def test_id_coverage_and_finite_fire(tables):
@@ -114,16 +115,16 @@ def _csv(*rows: tuple[str, str, str], header: str = HEADER) -> bytes:
 
 
 def test_without_the_csv_the_tables_are_those_of_the_engine_alone(home, tables):
-    built = card_features(home, CARDS, ATTACKS)
+    built = card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
     assert tables.digest == built.facts["digest"] == WITHOUT_CSV
     manifest = read_manifest(built.path)
     assert built.facts["card_csv"] == manifest.facts["card_csv"] == manifest.config["card_csv"] == "none"
-    assert card_csv_of(home, built.id) is None
+    assert card_csv_of(built.path) is None
     assert manifest.facts["card_columns"] == list(CARD_NAMES)
 
 
 def test_the_csv_adds_its_columns_to_the_cards_it_tells_of(home, tables):
-    without = card_features(home, CARDS, ATTACKS)
+    without = card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
     data = _csv(
         ("3", "Team Rocket", "30"),
         ("3", "n/a", "20+"),
@@ -134,11 +135,11 @@ def test_the_csv_adds_its_columns_to_the_cards_it_tells_of(home, tables):
         ("23", "n/a", "70"),
     )
     home.card_csv.write_bytes(data)
-    built = card_features(home, CARDS, ATTACKS)
-    joined, manifest, sha = load_cards(home, built.id), read_manifest(built.path), hashlib.sha256(data).hexdigest()
+    built = card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
+    joined, manifest, sha = load_cards(built.path), read_manifest(built.path), hashlib.sha256(data).hexdigest()
     assert built.passed and built.id != without.id and joined.digest == built.facts["digest"] != WITHOUT_CSV
     assert built.facts["card_csv"] == manifest.facts["card_csv"] == manifest.config["card_csv"] == sha
-    assert card_csv_of(home, built.id) == sha
+    assert card_csv_of(built.path) == sha
     extra = ["category_Ancient", "category_Team Rocket", "damage_suffix"]
     assert manifest.facts["card_columns"] == [*CARD_NAMES, *extra]
     assert built.facts["card_features"] == joined.card_static.shape[1] == len(CARD_NAMES) + 3
@@ -152,11 +153,11 @@ def test_the_csv_adds_its_columns_to_the_cards_it_tells_of(home, tables):
             changed = generation == "v2" and id == 15
             assert list(found) == ([0, 0, 0] if changed else wanted), (generation, id)
     assert added.sum() == 6, "nothing but these cards is told of, padding and unknown included"
-    assert card_features(home, CARDS, ATTACKS).reused
+    assert card_features(home, HomeRegistrar(home), CARDS, ATTACKS).reused
     home.card_csv.write_bytes(data + b"\r\n")
-    assert card_features(home, CARDS, ATTACKS).id != built.id, "the id follows the bytes"
+    assert card_features(home, HomeRegistrar(home), CARDS, ATTACKS).id != built.id, "the id follows the bytes"
     home.card_csv.unlink()
-    assert card_features(home, CARDS, ATTACKS).id == without.id
+    assert card_features(home, HomeRegistrar(home), CARDS, ATTACKS).id == without.id
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_a_wrong_csv_is_refused_by_file_row_and_column_and_nothing_is_written(ho
     home.card_csv.write_bytes(data)
     before = sorted(home.root.rglob("*"))
     with pytest.raises(CardCsvError) as refused:
-        card_features(home, CARDS, ATTACKS)
+        card_features(home, HomeRegistrar(home), CARDS, ATTACKS)
     assert str(refused.value) == f"{home.card_csv} {told}"
     assert sorted(home.root.rglob("*")) == before
 
@@ -189,8 +190,8 @@ def test_a_wrong_csv_is_refused_by_file_row_and_column_and_nothing_is_written(ho
 def test_a_csv_that_is_no_file_or_of_a_generation_that_is_not_tabled_is_refused(home):
     home.card_csv.write_bytes(_csv(("3", "n/a", "30")))
     with pytest.raises(CardCsvError, match=r"EN_Card_Data\.csv: column Card ID is of engine generation v1, the tables hold v2"):
-        card_features(home, {"v2": CARDS["v2"]}, {"v2": ATTACKS["v2"]})
+        card_features(home, HomeRegistrar(home), {"v2": CARDS["v2"]}, {"v2": ATTACKS["v2"]})
     home.card_csv.unlink()
     home.card_csv.mkdir()
     with pytest.raises(CardCsvError, match=r"EN_Card_Data\.csv cannot be read: Is a directory"):
-        card_features(home, CARDS, ATTACKS)
+        card_features(home, HomeRegistrar(home), CARDS, ATTACKS)

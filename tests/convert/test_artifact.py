@@ -18,6 +18,7 @@ from tcg_core.base.manifest import verify_files
 from tcg_core.cards.features import card_features
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.convert import artifact
 from tcg_core.convert.artifact import convert
 from tcg_core.convert.checks import NAMES
@@ -56,7 +57,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Converted:
     add_archive(home, incoming)
     for stage in (take_archive, build_day, promote_day):
         assert stage(home, DAY).passed
-    card_features(home, {"v1": load_cards("v1")}, {"v1": load_attacks("v1")})
+    card_features(home, HomeRegistrar(home), {"v1": load_cards("v1")}, {"v1": load_attacks("v1")})
     recipe = Recipe(
         Selection(all_days=True), split=Split(val_frac=0.3), work=Work(batch_size=128, val_batch_size=128, tbptt_chunk=8),
         model=ModelConfig(16, 2, 1, 32, 2), epochs=1,

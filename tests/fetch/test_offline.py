@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tcg_core.cards.features import card_features
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.catalog.verify import verify
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day, verify_day
@@ -56,7 +57,7 @@ def test_field_case_a_day_is_taken_built_rebuilt_verified_and_planned_without_a_
     assert not build_day(home, V1).reused, "the damaged build was to be made again"
     assert promote_day(home, V1).passed
     assert all(check.passed for check in verify_day(home, V1)) and mark_stale(home) == []
-    card_features(home, {"v1": load_cards("v1")}, {"v1": load_attacks("v1")})
+    card_features(home, HomeRegistrar(home), {"v1": load_cards("v1")}, {"v1": load_attacks("v1")})
     assert build_plan(home, Recipe(Selection(all_days=True), split=Split(val_frac=0.5))).passed
     assert all(check.passed for check in verify(home))
 

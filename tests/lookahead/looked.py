@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tcg_core.base.home import Home
 from tcg_core.cards.features import card_features
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import add_archive, take_archive
@@ -42,7 +43,7 @@ def _original() -> Path:
     add_archive(home, incoming)
     assert take_archive(home, DAY).passed
     assert build_day(home, DAY, would_ko=SETTINGS).passed and promote_day(home, DAY).passed
-    assert card_features(home, {"v1": load_cards("v1")}, {"v1": load_attacks("v1")}).passed
+    assert card_features(home, HomeRegistrar(home), {"v1": load_cards("v1")}, {"v1": load_attacks("v1")}).passed
     return home.root
 
 

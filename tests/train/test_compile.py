@@ -16,7 +16,6 @@ import pytest
 from safetensors.numpy import load_file
 
 from tcg_core.base.home import Home
-from tcg_core.cards.features import load_cards
 from tcg_core.encode.collate import BatchShape
 from tcg_core.model.batch import WOULD_KO, WOULD_KO_INPUTS
 from tcg_core.model.bootstrap import mlx
@@ -27,6 +26,7 @@ from tcg_core.train.compiled import shapes as static_shapes
 from tcg_core.train.compiled.batch import Padded, pad
 from tcg_core.train.compiled.loss import Compiled, on_device, serves
 from tcg_core.train.compiled.shapes import Shape
+from tcg_core.train.data import open_cards
 from tcg_core.train.errors import RecoverRefused, TrainError
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
@@ -365,7 +365,7 @@ def test_a_session_that_compiles_says_so_and_is_recovered_only_by_one(
 ) -> None:
     home = toy_home(tmp_path / "home")
     plan = toy_plan(home)
-    cards = load_cards(home, plan.cards_id)
+    cards = open_cards(home, plan)
     monkeypatch.setattr(session, "serves", lambda device: True)
     with caplog.at_level(logging.INFO, logger="tcg"):
         run = open_session(home, plan, cards, "cpu", False)

@@ -123,9 +123,9 @@ def test_reset_takes_the_weights_only_and_another_plan(parent: Parent) -> None:
         selection=Selection(days=DAYS),
     )
     plan = toy_plan(parent.home, recipe)
-    from tcg_core.cards.features import load_cards
+    from tcg_core.train.data import open_cards
 
-    session = open_session(parent.home, plan, load_cards(parent.home, plan.cards_id), "cpu", False)
+    session = open_session(parent.home, plan, open_cards(parent.home, plan), "cpu", False)
     weights = read_step(pointers.require(parent.home.checkpoints / parent.plan.id, "epoch_0000")).weights
     assert all(np.array_equal(np.array(value), weights[name]) for name, value in flat(session.stepper.net.parameters()).items())
     assert not any(np.array(value).any() for value in session.stepper.state.values())

@@ -18,7 +18,6 @@ from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import hash_files, read_manifest, write_manifest
 from tcg_core.base.progress import PlannedMismatch
-from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.encode.errors import EncodeError
@@ -29,6 +28,7 @@ from tcg_core.train import board, loop
 from tcg_core.train.baseline import count_ranks
 from tcg_core.train.board import EPOCH_TAGS, FILE, Board, events
 from tcg_core.train.checks import fp32, learned, processed_as_planned, validation_once
+from tcg_core.train.data import open_cards
 from tcg_core.train.errors import Diverged, TrainerBusy, TrainError
 from tcg_core.train.lock import trainer_lock
 from tcg_core.train.run import train
@@ -194,7 +194,7 @@ def test_a_checkpoint_loads_alone_and_strictly(trained: Trained, tmp_path: Path)
     step = tmp_path / "step"
     shutil.copytree(require(trained.built.path, "best"), step)
     architecture, weights, tables, state = load_weights(step)
-    assert tables.digest == load_cards(trained.home, trained.plan.cards_id).digest == state["cards_digest"]
+    assert tables.digest == open_cards(trained.home, trained.plan).digest == state["cards_digest"]
     assert state["plan"] == {"id": trained.plan.id, "sha256": trained.plan.sha256}
     assert architecture.to_dict() == state["arch_config"]
     arrays = load_file(step / "weights.safetensors")

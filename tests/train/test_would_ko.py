@@ -16,7 +16,6 @@ from tcg_core.base.checks import Check
 from tcg_core.base.errors import ConfigError, IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.settings import from_dict, to_dict
-from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.convert.artifact import convert
 from tcg_core.convert.errors import ConvertError
@@ -39,6 +38,7 @@ from tcg_core.recipe import Recipe, Resume
 from tcg_core.submission.pack import NoLookAhead, pack
 from tcg_core.submission.runtime.policy import Policy
 from tcg_core.train.compiled import loss as compiled
+from tcg_core.train.data import open_cards
 from tcg_core.train.run import train
 from tcg_core.train.runs.checkpoint import Payload, read_step
 from tcg_core.train.runs.pointers import require
@@ -79,7 +79,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 def session(home: Home, wanted: Recipe) -> Session:
     plan = load_plan(home, build_plan(home, wanted).id)
-    return open_session(home, plan, load_cards(home, plan.cards_id), "cpu", False)
+    return open_session(home, plan, open_cards(home, plan), "cpu", False)
 
 
 def test_the_ablation_is_the_network_without_the_inputs_bit_for_bit_and_the_looks_make_another(runs: Runs) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tcg_core.base.home import Home
-from tcg_core.cards.features import card_features, load_cards
+from tcg_core.cards.features import card_features
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import take_archive
@@ -24,7 +25,7 @@ from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
 from tcg_core.replay.record_day import record_day
 from tcg_core.train.baseline import RankCounts
-from tcg_core.train.data import Source
+from tcg_core.train.data import Source, open_cards
 from tcg_core.train.session import Session, open_session
 
 #: The first is trained on, the second is validation: games cannot be seeded, so no side may be left to a hash.
@@ -62,7 +63,9 @@ def _original() -> Path:
         take_archive(home, day)
         assert build_day(home, day).passed
         assert promote_day(home, day).passed
-    assert card_features(home, {"v1": engine_cards.load_cards("v1")}, {"v1": engine_cards.load_attacks("v1")}).passed
+    assert card_features(
+        home, HomeRegistrar(home), {"v1": engine_cards.load_cards("v1")}, {"v1": engine_cards.load_attacks("v1")}
+    ).passed
     return root
 
 
@@ -82,7 +85,7 @@ def toy_plan(home: Home, recipe: Recipe = RECIPE) -> Plan:
 def toy_session(home: Home, recipe: Recipe = RECIPE, **changes: Any) -> Session:
     """A fresh session of :func:`toy_plan` on the CPU."""
     plan = toy_plan(home, recipe)
-    return replace(open_session(home, plan, load_cards(home, plan.cards_id), "cpu", False), **changes)
+    return replace(open_session(home, plan, open_cards(home, plan), "cpu", False), **changes)
 
 
 class Shuffled(Source):

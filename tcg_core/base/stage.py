@@ -1,0 +1,139 @@
+"""A stage, from what goes in to an artifact that others may use: identity, reuse or publication, manifest, registration, checks.
+
+Each step has one rule, for every stage alike:
+
+- Reuse: a directory of the same id whose files are those of its manifest is reused. A damaged one is discarded and made again,
+  unless it is ``irreplaceable``: then it is refused by name, and a person decides.
+- Publication: files and manifest are written under a temporary name and renamed whole (:func:`tcg_core.base.atomic.publishing`),
+  so that a stage killed before leaves nothing that is taken for finished.
+- Registration comes before the checks: what was never checked is known, and refused by all that ask for checks that passed.
+- Checks are computed at each call. Only a stage whose checks cost minutes asks :func:`standing` for those on record.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tcg_core.base.atomic import publishing
+from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
+from tcg_core.base.code import code_version, libraries_of
+from tcg_core.base.discard import discard
+from tcg_core.base.errors import IntegrityError
+from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, versions, write_manifest
+
+
+class Registrar(Protocol):
+    """The registry of one home (:class:`tcg_core.catalog.registry.HomeRegistrar`), for the rooms below the catalog too."""
+
+    def register(self, manifest: Manifest, path: Path) -> None:
+        """Records an artifact; if its content changed, its recorded checks are dropped."""
+
+    def record_checks(self, kind: str, id: str, checks: Iterable[Check]) -> None:
+        """Replaces the recorded checks of an artifact."""
+
+    def checks_of(self, kind: str, id: str) -> tuple[Check, ...]:
+        """The recorded checks of an artifact; empty if none were recorded."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One artifact to be: its identity and its place.
+
+    irreplaceable: its directory may hold what nobody can make again, as the games of an engine without a seed.
+    """
+
+    kind: str
+    id: str
+    path: Path
+    inputs: tuple[Input, ...]
+    config: dict[str, Any]
+    code: str
+    versions: dict[str, str]
+    irreplaceable: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        asset: str,
+        kind: str,
+        root: Path,
+        inputs: Iterable[Input],
+        config: dict[str, Any],
+        irreplaceable: bool = False,
+    ) -> "Stage":
+        """The artifact ``root/<id>/`` that the code of ``asset`` (:mod:`tcg_core.base.code`) makes of these inputs."""
+        inputs, code = tuple(inputs), code_version(asset)
+        id = artifact_id(kind, inputs, config, code)
+        return cls(kind, id, root / id, inputs, config, code, versions(libraries_of(asset)), irreplaceable)
+
+    def manifest(self, files: Mapping[str, str], facts: Mapping[str, Any] | None = None) -> Manifest:
+        """The manifest of these files (SHA-256 by name)."""
+        return Manifest(self.kind, self.id, self.inputs, self.config, self.code, self.versions, dict(files), dict(facts or {}))
+
+
+@dataclass(frozen=True)
+class Made:
+    """An artifact on disk, and whether it was there before."""
+
+    manifest: Manifest
+    path: Path
+    reused: bool
+
+
+def find(stage: Stage) -> Made | None:
+    """The intact artifact of an earlier call; None if there is none, or a damaged one, which is discarded.
+
+    Raises :class:`IntegrityError` naming the file if an irreplaceable one is damaged.
+    """
+    if not stage.path.is_dir():
+        return None
+    try:
+        manifest = verify_files(stage.path)
+        if (manifest.kind, manifest.id) != (stage.kind, stage.id):
+            raise IntegrityError(f"{stage.path} holds {manifest.kind} {manifest.id}, expected {stage.kind} {stage.id}")
+    except IntegrityError:
+        if stage.irreplaceable:
+            raise
+        discard(stage.path)
+        return None
+    return Made(manifest, stage.path, True)
+
+
+def publish(stage: Stage, write: Callable[[Path], Mapping[str, Any]]) -> Made:
+    """Reuses the artifact (:func:`find`) or makes it: ``write`` fills the directory that it is given and returns the facts."""
+    found = find(stage)
+    if found:
+        return found
+    with publishing(stage.path) as temporary:
+        facts = write(temporary)
+        write_manifest(temporary, stage.manifest(hash_files(temporary), facts))
+    return Made(read_manifest(stage.path), stage.path, False)
+
+
+def standing(registrar: Registrar, kind: str, id: str, names: Iterable[str]) -> tuple[Check, ...]:
+    """The checks ``names`` on record, if all are there and none blocks; else nothing, and all are computed again.
+
+    They are of the content that is registered: another content dropped them.
+    """
+    wanted = set(names)
+    found = tuple(check for check in registrar.checks_of(kind, id) if check.name in wanted)
+    whole = {check.name for check in found} == wanted and not any(check.blocks for check in found)
+    return found if whole else ()
+
+
+def finish(
+    registrar: Registrar,
+    made: Made,
+    checks: Callable[[], tuple[Check, ...]],
+    facts: dict[str, Any],
+    plots: dict[str, Path] | None = None,
+) -> Built:
+    """Registers, computes and records the checks, and says what a person wants to see of it."""
+    manifest = made.manifest
+    registrar.register(manifest, made.path)
+    found = checks()
+    registrar.record_checks(manifest.kind, manifest.id, found)
+    return Built(manifest.kind, manifest.id, made.path, made.reused, found, facts, plots or {})
