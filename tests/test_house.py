@@ -1,6 +1,7 @@
 """The arrows of docs/architecture.md, held by the import statements themselves."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,7 @@ FLOW = [
     "explain",
 ]
 SOURCES = sorted([*PROJECT.glob("tcg_core/**/*.py"), *PROJECT.glob("tcg_assets/**/*.py")])
+PRIVATE = "tcg_assets/dagster_private.py"
 MLX_PACKAGES = {"model", "train", "convert"}
 
 
@@ -62,6 +64,11 @@ def test_arrows_point_down_only(path: Path) -> None:
                 assert parts[1] in MLX_PACKAGES, f"mlx is imported outside model, train, convert: {name}"
             if head[0] == "tcg_core" and len(head) > 1 and head[1] in FLOW and parts[1] in FLOW:
                 assert FLOW.index(head[1]) <= FLOW.index(parts[1]), f"{parts[1]} imports {name}, which comes later"
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if names(path) != PRIVATE], ids=names)
+def test_private_names_of_dagster_stand_in_one_module(path: Path) -> None:
+    assert not re.search(r"\b(dagster|dg)\._", path.read_text()), f"{names(path)}: take it from {PRIVATE}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=names)

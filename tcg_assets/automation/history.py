@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.events import DagsterEventType
 
 from tcg_assets.automation.at_work import ENDED
 from tcg_assets.automation.attempts import DAY_TAG
@@ -134,7 +133,7 @@ def _latest(instance: dg.DagsterInstance) -> set[str]:
     found: set[str] = set()
     storage = instance.event_log_storage
     for key in instance.get_asset_keys():
-        ids = list(storage.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION).values())
+        ids = list(storage.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION).values())
         for start in range(0, len(ids), _AT_ONCE):
             chosen = dg.AssetRecordsFilter(asset_key=key, storage_ids=ids[start : start + _AT_ONCE])
             found |= {record.run_id for record in instance.fetch_materializations(chosen, limit=_AT_ONCE).records}

@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import dagster as dg
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
-from dagster._core.events import DagsterEventType
 
 from tcg_assets.checks import DECLARED
+from tcg_assets.dagster_private import DATA_VERSION_TAG
 from tcg_assets.pages.observe import tell_lineage
 from tcg_assets.sync.held import Held
 from tcg_assets.sync.instance import open_instance
@@ -158,7 +157,7 @@ def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | Non
         records = instance.fetch_materializations(key, limit=1).records
         return {None: _versions_told(records[0])} if records else {}
     asked = None if days is None else set(days)
-    ids = sorted(storage.get_latest_storage_id_by_partition(key, DagsterEventType.ASSET_MATERIALIZATION, asked).values())
+    ids = sorted(storage.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, asked).values())
     found: dict[str | None, tuple[str, str]] = {}
     for start in range(0, len(ids), _IDS_A_QUERY):
         some = dg.AssetRecordsFilter(key, storage_ids=ids[start : start + _IDS_A_QUERY])

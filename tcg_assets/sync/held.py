@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import dagster as dg
-from dagster._core.definitions.data_version import DATA_VERSION_TAG
-from dagster._core.events import DagsterEventType
 
+from tcg_assets.dagster_private import DATA_VERSION_TAG
 from tcg_core.base.atomic import sha256_bytes
 
 
@@ -38,7 +37,7 @@ class Held:
         """The materialization of a day (None: of all days) of an asset with partitions, with the version as Dagster forms it:
         the hash over those of the partitions in question. None without any."""
         if asset not in self._days:
-            storage, event = self.instance.event_log_storage, DagsterEventType.ASSET_MATERIALIZATION
+            storage, event = self.instance.event_log_storage, dg.DagsterEventType.ASSET_MATERIALIZATION
             tags = storage.get_latest_tags_by_partition(asset, event, [DATA_VERSION_TAG])
             versions = {name: found[DATA_VERSION_TAG] for name, found in tags.items()}
             self._days[asset] = (storage.get_latest_storage_id_by_partition(asset, event), versions)

@@ -11,9 +11,9 @@ from typing import Any
 
 import dagster as dg
 import yaml  # type: ignore[import-untyped]
-from dagster._core.instance.ref import InstanceRef
 
 from tcg_assets.assets.wiring import POOLS
+from tcg_assets.dagster_private import UNCAPTURED, InstanceRef
 from tcg_assets.sync.mirror import mirror_days
 from tcg_core.base.atomic import write_bytes
 from tcg_core.base.errors import HomeError
@@ -24,8 +24,6 @@ TEMPLATE = Path(__file__).resolve().parents[2] / "dagster.yaml"
 _HEADER = "# Written from the project's dagster.yaml by tcg_assets/sync/instance.py: edit that one.\n"
 #: Making the storage anew takes seconds; a machine under load needs more.
 _SETUP_SECONDS = 300.0
-#: A process that shows its own progress keeps its terminal: step output is not captured to files.
-_UNCAPTURED = {"compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}}
 
 
 def write_home(home: Home) -> Path:
@@ -70,9 +68,12 @@ def set_pool_limits(instance: dg.DagsterInstance) -> None:
 
 @contextmanager
 def open_instance(home: Home, captured: bool = False) -> Iterator[dg.DagsterInstance]:
-    """The instance of a home, written first if need be; ``captured``: keep stdout and stderr of steps in files."""
+    """The instance of a home, written first if need be; ``captured``: keep stdout and stderr of steps in files.
+
+    A process that shows its own progress keeps its terminal instead.
+    """
     write_home(home)
-    with _opened(home, {} if captured else _UNCAPTURED) as instance:
+    with _opened(home, {} if captured else UNCAPTURED) as instance:
         yield instance
 
 

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
-from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationTargetMaterializationData
-from dagster._core.definitions.data_version import (
+
+from tcg_assets.checks import DECLARED
+from tcg_assets.dagster_private import (
     CODE_VERSION_TAG,
     DATA_VERSION_IS_USER_PROVIDED_TAG,
     DATA_VERSION_TAG,
+    AssetCheckEvaluationTargetMaterializationData,
     get_input_data_version_tag,
     get_input_event_pointer_tag,
 )
-
-from tcg_assets.checks import DECLARED
 from tcg_assets.graph import graph
 from tcg_assets.pages.metadata import describe, manifest_of
 from tcg_assets.pages.observe import submission_origin

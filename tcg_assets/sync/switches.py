@@ -1,7 +1,8 @@
 """Which sensors and schedules a person switched, as the instance stores it."""
 
 import dagster as dg
-from dagster._core.scheduler.instigation import InstigatorStatus
+
+from tcg_assets.dagster_private import InstigatorStatus
 
 NIGHTLY = "nightly_schedule"
 
