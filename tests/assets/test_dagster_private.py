@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from tcg_assets import dagster_private as private
+from tcg_assets.sync.instance import open_instance
 from tcg_assets.sync.switches import switched
+from tcg_core.base.home import Home
 
 MADE = dg.AssetKey("made")
 
@@ -118,7 +120,7 @@ def test_uncaptured_leaves_a_step_its_terminal(tmp_path: Path, capfd: pytest.Cap
     assert "said by the step" in capfd.readouterr().out
 
 
-def test_instigator_status_is_what_a_switch_stores(instance: dg.DagsterInstance) -> None:
+def test_instigator_status_is_what_a_switch_stores(home: Home) -> None:
     from dagster._core.definitions.run_request import InstigatorType
     from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteInstigatorOrigin, RemoteRepositoryOrigin
     from dagster._core.scheduler.instigation import InstigatorState, SensorInstigatorData
@@ -128,7 +130,8 @@ def test_instigator_status_is_what_a_switch_stores(instance: dg.DagsterInstance)
     names["AUTOMATICALLY_RUNNING"] = "never_switched_either"
     assert {status.name for status in private.InstigatorStatus} == set(names)
     place = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin("tcg_assets"), "__repository__")
-    for status in private.InstigatorStatus:
-        origin = RemoteInstigatorOrigin(place, names[status.name])
-        instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, SensorInstigatorData()))
-    assert switched(instance) == {"on": True, "off": False}
+    with open_instance(home) as instance:
+        for status in private.InstigatorStatus:
+            origin = RemoteInstigatorOrigin(place, names[status.name])
+            instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, SensorInstigatorData()))
+        assert switched(instance) == {"on": True, "off": False}
