@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
 
 
 def test_the_data_contract_page_is_what_the_schema_says() -> None:
