@@ -94,12 +94,12 @@ def build(
 
 @app.command("ls")
 def list_days() -> None:
-    """Lists the inbox and the days of the catalog with their states."""
-    from tcg_core.catalog.days import list_days as rows
+    """Lists the inbox and the days of the catalog with their states, and which of them are stale."""
+    from tcg_core.days.states import listed_days
 
     home = Home.resolve().prepare()
     table("inbox", ["archive", "bytes"], [[path.name, path.stat().st_size] for path in sorted(home.inbox.glob("*.zip"))])
-    found = rows(home)
+    found = listed_days(home)
     table("days", list(found[0]) if found else [], [list(row.values()) for row in found])
 
 

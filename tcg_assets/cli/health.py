@@ -30,19 +30,21 @@ def status() -> None:
     """Shows days, artifacts and the automation's switches."""
     from tcg_core.alerts.incidents import open_incidents
     from tcg_core.alerts.watch import findings
-    from tcg_core.catalog.days import list_days
     from tcg_core.catalog.registry import list_artifacts
     from tcg_core.days.absent import absences
+    from tcg_core.days.states import listed_days, stale_line
     from tcg_core.lineage.days import warnings
     from tcg_core.nightly.unfinished import lines_of
 
     home = Home.resolve().prepare()
     print(f"data home {home.root}")
     table("inbox", ["archive"], [[path.name] for path in sorted(home.inbox.glob("*.zip"))])
-    for title, found in (("days", list_days(home)), ("artifacts", list_artifacts(home))):
+    for title, found in (("days", listed_days(home)), ("artifacts", list_artifacts(home))):
         table(title, list(found[0]) if found else [], [list(row.values()) for row in found])
     for absence in absences(home):
         print(f"{absence.day}: {absence.state}: {absence.line}")
+    if line := stale_line(home):
+        print(line)
     for line in lines_of(home):
         print(f"nightly: {line}")
     for line in warnings(home):

@@ -10,13 +10,12 @@ from tcg_core.catalog.records import DatasetRecord
 
 #: What may follow what. ``staged`` from anywhere: the same build was made again.
 TRANSITIONS: dict[str, tuple[str, ...]] = {
-    "staged": ("staged", "validated", "failed", "superseded", "stale", "excluded"),
-    "validated": ("superseded", "damaged", "stale", "excluded"),
-    "superseded": ("staged", "validated", "damaged", "stale", "excluded"),
-    "failed": ("staged", "failed", "superseded", "stale", "excluded"),
+    "staged": ("staged", "validated", "failed", "superseded", "excluded"),
+    "validated": ("superseded", "damaged", "excluded"),
+    "superseded": ("staged", "validated", "damaged", "excluded"),
+    "failed": ("staged", "failed", "superseded", "excluded"),
     "damaged": ("staged", "superseded", "damaged"),
-    "stale": ("staged", "superseded", "damaged", "stale"),
-    "excluded": ("staged", "validated", "superseded", "excluded", "stale"),
+    "excluded": ("staged", "validated", "superseded", "excluded"),
 }
 
 
@@ -72,7 +71,7 @@ def supersede_all(connection: sqlite3.Connection, day: str) -> None:
     """The day has another archive: what was built from the old one is out of selection."""
     connection.execute(
         "UPDATE datasets SET state = 'superseded', reason = 'the day has another archive', changed_at = ?"
-        " WHERE day = ? AND state IN ('staged', 'validated', 'failed', 'stale')",
+        " WHERE day = ? AND state IN ('staged', 'validated', 'failed')",
         (now(), day),
     )
 

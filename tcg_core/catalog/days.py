@@ -25,7 +25,6 @@ class DayRow:
     archive_bytes: int
     members: int
     directory_digest: str
-    attempts: int
     taken_at: str
     cataloged_at: str | None
 
@@ -43,7 +42,6 @@ def record_archive(
         " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day) DO UPDATE SET archive_path = excluded.archive_path,"
         " archive_bytes = excluded.archive_bytes, members = excluded.members, directory_digest = excluded.directory_digest,"
         " taken_at = excluded.taken_at, archive_sha256 = excluded.archive_sha256,"
-        " attempts = CASE WHEN days.archive_sha256 = excluded.archive_sha256 THEN days.attempts ELSE 0 END,"
         " cataloged_at = CASE WHEN days.archive_sha256 = excluded.archive_sha256 THEN days.cataloged_at END",
         (day, sha256, path, size, members, directory_digest, now()),
     )
@@ -70,7 +68,7 @@ def list_days(home: Home) -> list[dict[str, Any]]:
         datasets = datasets_of(connection)
         bad = connection.execute("SELECT day, count(*) AS n FROM episodes WHERE status = 'quarantined' GROUP BY day").fetchall()
     quarantined = {row["day"]: row["n"] for row in bad}
-    order = ("validated", "staged", "failed", "damaged", "stale", "excluded", "superseded")
+    order = ("validated", "staged", "failed", "damaged", "excluded", "superseded")
     listed = []
     for day in days:
         mine = sorted((d for d in datasets if d.day == day["day"]), key=lambda d: order.index(d.state))
@@ -187,12 +185,6 @@ def record_episodes(
     )
     order_day(connection, day)
     connection.execute("UPDATE days SET cataloged_at = ? WHERE day = ?", (now(), day))
-
-
-def count_attempt(connection: sqlite3.Connection, day: str) -> int:
-    """Counts one more attempt to build the day; the sensor's back-off reads it."""
-    connection.execute("UPDATE days SET attempts = attempts + 1 WHERE day = ?", (day,))
-    return day_row(connection, day).attempts
 
 
 def _clear(connection: sqlite3.Connection, day: str) -> None:

@@ -24,7 +24,6 @@ CATALOG: dict[str, dict[str, str]] = {
         "archive_bytes": "its size",
         "members": "episodes that its central directory lists",
         "directory_digest": "digest of the central directory: names, sizes and CRCs",
-        "attempts": "how often the day's build was begun",
         "taken_at": "when the archive was taken from the inbox (UTC)",
         "cataloged_at": "when the episodes below were recorded (UTC)",
     },

@@ -6,7 +6,7 @@ day are replaced when its archive is. Episode ids may recur on another day with 
 
 from dataclasses import dataclass
 
-DATASET_STATES = ("staged", "validated", "superseded", "failed", "damaged", "stale", "excluded")
+DATASET_STATES = ("staged", "validated", "superseded", "failed", "damaged", "excluded")
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Migration:
     statements: tuple[str, ...]
 
 
+#: As migration 1 wrote them; ``stale`` was a state before staleness became a comparison of code identities.
+_STATES_1 = ("staged", "validated", "superseded", "failed", "damaged", "stale", "excluded")
 _DAY = "day TEXT NOT NULL CHECK (length(day) = 10 AND date(day) IS day)"
 _SHA = "CHECK (length({0}) = 64)"
 
@@ -40,7 +42,7 @@ _DAYS = Migration(
         f"""CREATE TABLE datasets (
             dataset_id TEXT NOT NULL CHECK (length(dataset_id) = 16),
             {_DAY} REFERENCES days (day),
-            state TEXT NOT NULL CHECK (state IN {DATASET_STATES}),
+            state TEXT NOT NULL CHECK (state IN {_STATES_1}),
             reason TEXT,
             path TEXT NOT NULL,
             sha256 TEXT NOT NULL {_SHA.format("sha256")},
@@ -251,5 +253,54 @@ _CAP_ORDER = Migration(
     ),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER)
+_DATASET_COLUMNS = (
+    "dataset_id, day, state, reason, path, sha256, bytes, rows, episodes, row_groups, generations, schema_digest, code,"
+    " archive_sha256, created_at, changed_at"
+)
+_NO_STALE_STATE = Migration(
+    6,
+    "stale is no state: whether a validated day is stale follows from its code",
+    (
+        # A stale dataset was the validated one when it was marked. It is that again if nothing happened to its day since: no
+        # other archive, no later build that was validated, excluded or damaged. Only what was promoted lies below days/.
+        """UPDATE datasets SET state = 'validated', reason = NULL WHERE state = 'stale' AND path GLOB 'days/*'
+            AND archive_sha256 = (SELECT y.archive_sha256 FROM days y WHERE y.day = datasets.day)
+            AND NOT EXISTS (SELECT 1 FROM datasets o WHERE o.day = datasets.day AND o.state = 'validated')
+            AND NOT EXISTS (SELECT 1 FROM datasets o WHERE o.day = datasets.day
+                AND o.state IN ('stale', 'excluded', 'damaged', 'superseded')
+                AND (o.changed_at, o.dataset_id) > (datasets.changed_at, datasets.dataset_id))""",
+        """UPDATE datasets SET state = 'superseded',
+            reason = CASE WHEN archive_sha256 = (SELECT y.archive_sha256 FROM days y WHERE y.day = datasets.day)
+                THEN NULL ELSE 'the day has another archive' END
+            WHERE state = 'stale'""",
+        f"""CREATE TABLE datasets_6 (
+            dataset_id TEXT NOT NULL CHECK (length(dataset_id) = 16),
+            {_DAY} REFERENCES days (day),
+            state TEXT NOT NULL CHECK (state IN ('staged', 'validated', 'superseded', 'failed', 'damaged', 'excluded')),
+            reason TEXT,
+            path TEXT NOT NULL,
+            sha256 TEXT NOT NULL {_SHA.format("sha256")},
+            bytes INTEGER NOT NULL CHECK (bytes > 0),
+            rows INTEGER NOT NULL CHECK (rows >= 0),
+            episodes INTEGER NOT NULL CHECK (episodes >= 0),
+            row_groups INTEGER NOT NULL CHECK (row_groups >= 0),
+            generations TEXT NOT NULL,
+            schema_digest TEXT NOT NULL,
+            code TEXT NOT NULL,
+            archive_sha256 TEXT NOT NULL {_SHA.format("archive_sha256")},
+            created_at TEXT NOT NULL,
+            changed_at TEXT NOT NULL,
+            PRIMARY KEY (day, dataset_id),
+            CHECK (state NOT IN ('failed', 'damaged', 'excluded') OR reason IS NOT NULL)
+        ) STRICT, WITHOUT ROWID""",
+        f"INSERT INTO datasets_6 ({_DATASET_COLUMNS}) SELECT {_DATASET_COLUMNS} FROM datasets",
+        "DROP TABLE datasets",
+        "ALTER TABLE datasets_6 RENAME TO datasets",
+        "CREATE UNIQUE INDEX datasets_one_validated ON datasets (day) WHERE state = 'validated'",
+        # Attempts are counted where the back-off reads them: in the tags of the runs.
+        "ALTER TABLE days DROP COLUMN attempts",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER, _NO_STALE_STATE)
 VERSION = MIGRATIONS[-1].number

@@ -27,7 +27,7 @@ from tcg_core.base.manifest import (
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import dataset, mark, stage
-from tcg_core.catalog.days import DayRow, check_conflicts, count_attempt, day_row, record_episodes
+from tcg_core.catalog.days import DayRow, check_conflicts, day_row, record_episodes
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord
 from tcg_core.days.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
@@ -61,8 +61,6 @@ def build_day(
     parse_day(day)
     with catalog(home) as connection:
         row = day_row(connection, day)
-        with transaction(connection):
-            count_attempt(connection, day)
     with _open(home, row) as archive:
         code = build_code()
         config: dict[str, Any] = {"day": day, "schema": SCHEMA.digest}

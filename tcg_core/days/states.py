@@ -1,10 +1,16 @@
-"""What a person does to a day's state: exclude it, bring one back, mark what other code built."""
+"""What a person does to a day's state: exclude it, bring one back; and which validated days are stale.
+
+Stale is no state: a validated day is stale while its code identity differs from the present one.
+"""
 
 from dataclasses import dataclass
+from typing import Any
 
 from tcg_core.base.home import Home, parse_day
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import DatasetRow, dataset, datasets_of, mark, validate
+from tcg_core.catalog.days import list_days
+from tcg_core.days.absent import named
 from tcg_core.days.code import build_code
 from tcg_core.days.errors import DayError
 from tcg_core.days.promote import intact
@@ -18,6 +24,11 @@ class Stale:
     day: str
     dataset_id: str
     unreadable: bool
+
+    @property
+    def why(self) -> str:
+        """In a few words."""
+        return "other schema" if self.unreadable else "other code"
 
 
 def exclude_day(home: Home, day: str, reason: str) -> DatasetRow:
@@ -57,17 +68,22 @@ def restorable(home: Home, day: str) -> str:
 
 
 def stale_days(home: Home) -> list[Stale]:
-    """Validated days built by other code than this, by date."""
+    """Validated days whose code identity is not the present one, by date."""
     code = build_code()
     with catalog(home) as connection:
         rows = datasets_of(connection, state="validated")
     return [Stale(row.day, row.dataset_id, row.schema_digest != SCHEMA.digest) for row in rows if row.code != code]
 
 
-def mark_stale(home: Home) -> list[Stale]:
-    """Takes the stale days out of selection until they are built again; returns them."""
-    stale = stale_days(home)
-    with catalog(home) as connection, transaction(connection):
-        for day in stale:
-            mark(connection, day.day, day.dataset_id, "stale", "built by other code")
-    return stale
+def listed_days(home: Home) -> list[dict[str, Any]]:
+    """For people: :func:`~tcg_core.catalog.days.list_days` with ``stale``: why a validated day is, "" for any other."""
+    why = {day.day: day.why for day in stale_days(home)}
+    return [row | {"stale": why.get(str(row["day"]), "")} for row in list_days(home)]
+
+
+def stale_line(home: Home) -> str:
+    """Which validated days are stale and what to do, in one line; "" if none is."""
+    stale = [day.day for day in stale_days(home)]
+    if not stale:
+        return ""
+    return f"{len(stale)} validated days are stale, built by other code: {named(stale)}; `tcg backfill` builds them again"

@@ -24,7 +24,7 @@ from tcg_core.base.home import Home, parse_day
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
-from tcg_core.catalog.days import list_days
+from tcg_core.days.states import listed_days
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.plan.load import load_plan
@@ -36,8 +36,8 @@ Where = Home | Path | str | None
 
 
 def days(home: Where = None) -> pd.DataFrame:
-    """One row a day of the catalog: state, episodes, rows, bytes, generation, dataset, archive, reason."""
-    return pd.DataFrame(list_days(_home(home)))
+    """One row per day of the catalog: state, episodes, rows, bytes, generation, dataset, archive, reason, and why it is stale."""
+    return pd.DataFrame(listed_days(_home(home)))
 
 
 def rows(day: str, streams: Iterable[str] | None = None, home: Where = None) -> pd.DataFrame:

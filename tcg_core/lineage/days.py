@@ -64,8 +64,8 @@ def _why(row: sqlite3.Row) -> tuple[str, bool]:
         return f"{state}: {reason}", True
     if row["archive_sha256"] != row["present"]:
         return "re-published: the day has another archive", True
-    if state in ("superseded", "stale"):
-        return f"{state}: built again by other code" if state == "superseded" else "stale: its encoder or schema changed", False
+    if state == "superseded":
+        return "superseded: built again by other code", False
     return "", False
 
 

@@ -106,7 +106,8 @@ def test_an_older_catalog_gets_the_order_with_its_upgrade(tmp_path):
     connection = open_catalog(old.catalog, MIGRATIONS[:4])
     connection.execute("ATTACH ? AS other", (str(new.catalog),))
     for table in ("days", "episodes", "datasets"):
-        connection.execute(f"INSERT INTO main.{table} SELECT * FROM other.{table}")
+        columns = ", ".join(row["name"] for row in connection.execute(f"PRAGMA other.table_info({table})"))
+        connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM other.{table}")
     assert version_of(connection) == 4
     connection.close()
     with catalog(old) as upgraded, catalog(new) as fresh:

@@ -35,6 +35,59 @@ def test_version_1_is_upgraded_in_place(home):
         assert connection.execute("SELECT count(*) FROM artifacts").fetchone()[0] == 0
 
 
+def older(home, *datasets):
+    """A catalog of version 5 with one day and its datasets: (id, state, when it changed, archive, below which folder)."""
+    connection = open_catalog(home.catalog, MIGRATIONS[:5])
+    connection.execute(
+        "INSERT INTO days VALUES ('2026-08-01', ?, 'archives/x.zip', 1, 1, 'd', 3, 'then', 'then')",
+        (PRESENT,),
+    )
+    for id, state, at, archive, folder in datasets:
+        reason = "why" if state in ("failed", "damaged", "excluded", "stale") else None
+        connection.execute(
+            "INSERT INTO datasets VALUES (?, '2026-08-01', ?, ?, ?, ?, 1, 1, 1, 1, 'v1', 's', 'c', ?, 'then', ?)",
+            (id * 16, state, reason, f"{folder}/2026-08-01/{id * 12}", "0" * 64, archive, at),
+        )
+    connection.close()
+
+
+PRESENT, FORMER = "a" * 64, "b" * 64
+
+
+@pytest.mark.parametrize(
+    ("datasets", "states"),
+    [
+        ([("1", "stale", "2", PRESENT, "days")], {"1": "validated"}),
+        ([("1", "stale", "2", FORMER, "days")], {"1": "superseded"}),
+        ([("1", "stale", "2", PRESENT, "staging")], {"1": "superseded"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "validated", "3", PRESENT, "days")], {"1": "superseded", "2": "validated"}),
+        ([("1", "stale", "3", PRESENT, "days"), ("2", "stale", "2", PRESENT, "days")], {"1": "validated", "2": "superseded"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "stale", "2", PRESENT, "days")], {"1": "superseded", "2": "validated"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "excluded", "3", PRESENT, "days")], {"1": "superseded", "2": "excluded"}),
+        ([("1", "stale", "4", PRESENT, "days"), ("2", "excluded", "3", PRESENT, "days")], {"1": "validated", "2": "excluded"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "damaged", "3", PRESENT, "days")], {"1": "superseded", "2": "damaged"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "staged", "3", PRESENT, "staging")], {"1": "validated", "2": "staged"}),
+        ([("1", "stale", "2", PRESENT, "days"), ("2", "failed", "3", PRESENT, "staging")], {"1": "validated", "2": "failed"}),
+    ],
+)
+def test_stale_datasets_of_an_older_catalog_become_what_is_right(home, datasets, states):
+    older(home, *datasets)
+    with catalog(home) as connection:
+        rows = connection.execute("SELECT * FROM datasets").fetchall()
+        assert {row["dataset_id"][0]: row["state"] for row in rows} == states
+        assert all(row["reason"] is None for row in rows if row["state"] == "validated")
+        assert [row["changed_at"] for row in rows] == [at for _, _, at, *_ in sorted(datasets)]
+        assert connection.execute("SELECT archive_sha256, taken_at FROM days").fetchall()[0][:] == (PRESENT, "then")
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("UPDATE datasets SET state = 'stale'")
+        if "validated" in states.values():
+            with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+                connection.execute(
+                    "INSERT INTO datasets SELECT 'eeeeeeeeeeeeeeee', day, 'validated', NULL, path, sha256, bytes, rows, episodes,"
+                    " row_groups, generations, schema_digest, code, archive_sha256, created_at, changed_at FROM datasets"
+                )
+
+
 def test_a_newer_catalog_is_refused(home):
     with catalog(home) as connection:
         connection.execute("INSERT INTO schema_migrations VALUES (99, 'later', 'now')")

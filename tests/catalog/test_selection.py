@@ -138,7 +138,7 @@ def test_a_thousand_days_are_selected_within_50_ms(home):
         for number in range(1, 1000):
             day = f"{2027 + number // 336:04d}-{number % 336 // 28 + 1:02d}-{number % 28 + 1:02d}"
             connection.execute(
-                "INSERT INTO days SELECT ?, archive_sha256, archive_path, archive_bytes, members, directory_digest, 0,"
+                "INSERT INTO days SELECT ?, archive_sha256, archive_path, archive_bytes, members, directory_digest,"
                 " taken_at, NULL FROM days LIMIT 1",
                 (day,),
             )

@@ -5,11 +5,12 @@ from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.days import list_days
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.selection import select_days
-from tcg_core.days import build, states
+from tcg_core.days import build, code, states
 from tcg_core.days.build import build_day
-from tcg_core.days.errors import DayError
+from tcg_core.days.code import require_present_code
+from tcg_core.days.errors import DayError, DaysOfOtherCode
 from tcg_core.days.promote import promote_day
-from tcg_core.days.states import exclude_day, mark_stale, restore_day, stale_days
+from tcg_core.days.states import exclude_day, listed_days, restore_day, stale_days, stale_line
 from tcg_core.days.take import take_archive
 from tcg_core.recipe import Selection
 from tests.days.conftest import V1
@@ -77,16 +78,21 @@ def test_the_former_archive_of_a_day_is_restored(staged):
 
 def test_days_of_other_code_are_stale_until_they_are_built_again(staged, monkeypatch):
     old = promote_day(staged, V1)
-    assert stale_days(staged) == []
-    for module in (build, states):
-        monkeypatch.setattr(module, "build_code", lambda: "other")
-    assert [(day.day, day.unreadable) for day in mark_stale(staged)] == [(V1, False)]
-    assert now(staged) == {old.id: "stale"} and stale_days(staged) == []
-    with pytest.raises(SelectionEmpty):
-        selected(staged)
-    new = build_day(staged, V1)
-    promote_day(staged, V1)
-    assert now(staged) == {old.id: "stale", new.id: "validated"}
+    assert stale_days(staged) == [] and stale_line(staged) == ""
+    assert [day["stale"] for day in listed_days(staged)] == [""]
+    with monkeypatch.context() as former:
+        for module in (build, code, states):
+            former.setattr(module, "build_code", lambda: "other")
+        assert [(day.day, day.unreadable) for day in stale_days(staged)] == [(V1, False)]
+        assert [(day["state"], day["stale"]) for day in listed_days(staged)] == [("validated", "other code")]
+        assert V1 in stale_line(staged)
+        assert now(staged) == {old.id: "validated"}, "stale is a comparison: no row changes"
+        with catalog(staged) as connection, pytest.raises(DaysOfOtherCode, match=V1):
+            require_present_code(connection, select_days(connection, Selection(all_days=True)))
+        new = build_day(staged, V1)
+        promote_day(staged, V1)
+        assert now(staged) == {old.id: "superseded", new.id: "validated"} and stale_days(staged) == []
+    assert [day.dataset_id for day in stale_days(staged)] == [new.id], "the former code is back, and with it the comparison"
 
 
 @pytest.mark.parametrize("rebuilt", [False, True])

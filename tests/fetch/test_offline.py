@@ -11,7 +11,7 @@ from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.catalog.verify import verify
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day, verify_day
-from tcg_core.days.states import mark_stale
+from tcg_core.days.states import stale_days
 from tcg_core.days.take import add_archive, take_archive
 from tcg_core.engine.cards import load_attacks, load_cards
 from tcg_core.plan.build import build_plan
@@ -56,7 +56,7 @@ def test_field_case_a_day_is_taken_built_rebuilt_verified_and_planned_without_a_
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     assert not build_day(home, V1).reused, "the damaged build was to be made again"
     assert promote_day(home, V1).passed
-    assert all(check.passed for check in verify_day(home, V1)) and mark_stale(home) == []
+    assert all(check.passed for check in verify_day(home, V1)) and stale_days(home) == []
     card_features(home, HomeRegistrar(home), {"v1": load_cards("v1")}, {"v1": load_attacks("v1")})
     assert build_plan(home, Recipe(Selection(all_days=True), split=Split(val_frac=0.5))).passed
     assert all(check.passed for check in verify(home))

@@ -95,7 +95,6 @@ def test_a_submission_says_whether_it_reigns_and_why(home):
             True,
             "2 days behind it, none published again, excluded or damaged; 1 of them built again by newer code",
         ),
-        ("stale", None, True, "1 of them built again by newer code"),
         ("excluded", "bots only", False, "built from superseded day 2026-08-01 (excluded: bots only)"),
         ("damaged", "one byte", False, "built from superseded day 2026-08-01 (damaged: one byte)"),
     ],

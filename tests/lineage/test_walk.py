@@ -98,13 +98,13 @@ def test_a_day_that_is_published_again_marks_until_nothing_was_built_from_the_ol
 def test_a_day_built_again_by_other_code_is_told_and_not_warned_of(home):
     built = day(home, "2026-08-01")
     chain(home, "a", (built,))
-    change(home, built, "stale")
+    change(home, built, "superseded")
     assert warnings(home) == []
     assert {str(m) for held in marks(home).values() for m in held} == {
-        "built from an older build of day 2026-08-01 (stale: its encoder or schema changed)"
+        "built from an older build of day 2026-08-01 (superseded: built again by other code)"
     }
     with catalog(home) as connection:
-        assert dataset(connection, "2026-08-01", built.id).state == "stale"
+        assert dataset(connection, "2026-08-01", built.id).state == "superseded"
 
 
 def test_the_same_id_with_other_bytes_marks_what_read_the_first(home):
