@@ -1,7 +1,7 @@
-"""Everything that is written is written here: temporary name, flush, rename.
+"""Everything that is written is written here: temporary name, flush, rename, flush of the directory.
 
 A reader therefore sees the old file, the new file or none, never half of one; a killed writer leaves only a
-temporary name (``TEMP_PREFIX``) that :func:`sweep` removes.
+temporary name (``TEMP_PREFIX``) that :func:`sweep` removes. When a call returns, its result outlives a loss of power.
 """
 
 import errno
@@ -52,8 +52,8 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(f"{TEMP_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}-{path.name}")
 
 
-def fsync_directory(path: Path) -> None:
-    """Flushes a directory entry (a rename is durable only after this)."""
+def _flush_directory(path: Path) -> None:
+    """A name in a directory (a rename, a new file) is durable only after this."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -64,6 +64,24 @@ def fsync_directory(path: Path) -> None:
 def _flush_file(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+def _flush(path: Path) -> None:
+    """A file, or a directory with all that is in it."""
+    if not path.is_dir():
+        _flush_file(path)
+        return
+    for entry in path.iterdir():
+        _flush(entry)
+    _flush_directory(path)
+
+
+def make_directory(path: Path) -> None:
+    """Makes ``path`` and the parents that are missing, each durable; nothing happens if it is there."""
+    if not path.is_dir():
+        make_directory(path.parent)
+        path.mkdir(exist_ok=True)
+        _flush_directory(path.parent)
 
 
 @contextmanager
@@ -82,17 +100,23 @@ def naming(path: Path, *kinds: type[Exception]) -> Iterator[None]:
         raise NotWritten(f"{path} could not be written: {error}") from error
 
 
+def publish(temporary: Path, path: Path) -> None:
+    """Renames a file or directory that is complete to ``path``, on the same disk: flushed, renamed, the new name flushed."""
+    with naming(path):
+        _flush(temporary)
+        temporary.replace(path)
+        _flush_directory(path.parent)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yields a temporary path to write; on success it is flushed and renamed to ``path``, on error it is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     temporary = temporary_beside(path)
     try:
         with naming(path):
             yield temporary
-            _flush_file(temporary)
-            temporary.replace(path)
-            fsync_directory(path.parent)
+            publish(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -115,20 +139,45 @@ def publishing(directory: Path) -> Iterator[Path]:
     An existing ``directory`` is left as it is (published artifacts are immutable and named by content) and the new
     one is dropped.
     """
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(directory.parent)
     temporary = temporary_beside(directory)
     temporary.mkdir()
     try:
         with naming(directory):
             yield temporary
-            for file in temporary.rglob("*"):
-                if file.is_file():
-                    _flush_file(file)
             if not directory.exists():
-                temporary.rename(directory)
-                fsync_directory(directory.parent)
+                publish(temporary, directory)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def move(source: Path, target: Path) -> None:
+    """Moves a file or directory to ``target``, whose missing parents are made; a file also from another disk, by a copy.
+
+    After a loss of power it is at one of the two places, whole, or at both.
+    """
+    make_directory(target.parent)
+    try:
+        publish(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV or source.is_dir():
+            raise
+        with replacing(target) as temporary:
+            shutil.copyfile(source, temporary)
+        source.unlink()
+    _flush_directory(source.parent)
+
+
+def discard(directory: Path) -> None:
+    """Removes a published directory at once for every reader: renamed first, then deleted. Nothing happens if it is not there.
+
+    The rename is durable before the first file goes, so that no half of it comes back.
+    """
+    if directory.is_dir():
+        aside = temporary_beside(directory)
+        directory.rename(aside)
+        _flush_directory(directory.parent)
+        shutil.rmtree(aside)
 
 
 def sweep(root: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from tcg_core.base.atomic import make_directory
 from tcg_core.base.errors import HomeError, TcgError
 
 VARIABLE = "TCG_DATA"
@@ -43,7 +44,7 @@ class Home:
         """Makes the directories and proves that they can be written; raises :class:`HomeError` naming the path."""
         try:
             for path in (self.inbox, self.archives, self.days, self.staging, self.quarantine, self.decks):
-                path.mkdir(parents=True, exist_ok=True)
+                make_directory(path)
             probe = self.root / f".tmp-{os.getpid()}-probe"
             probe.write_bytes(b"")
             probe.unlink()

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tcg_core.base.atomic import canonical_json
+from tcg_core.base.atomic import canonical_json, make_directory
 from tcg_core.base.errors import TcgError
 
 #: Seconds between two tries of one who waits.
@@ -70,7 +70,7 @@ def is_held(path: Path) -> bool:
 def _taken(path: Path, deadline: float) -> int | str:
     """The open, locked file; else who holds it, in words."""
     while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if _locked(handle):
             if _is_at(path, handle):

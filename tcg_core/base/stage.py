@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tcg_core.base.atomic import publishing
+from tcg_core.base.atomic import discard, publishing
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
 from tcg_core.base.code import code_version, libraries_of
-from tcg_core.base.discard import discard
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, versions, write_manifest
 

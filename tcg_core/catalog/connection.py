@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tcg_core.base.atomic import make_directory
 from tcg_core.base.home import Home
 from tcg_core.catalog.cap_order import declare
 from tcg_core.catalog.errors import CatalogError
@@ -25,7 +26,7 @@ def connect(home: Home) -> sqlite3.Connection:
 
 def open_catalog(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> sqlite3.Connection:
     """:func:`connect` by path; ``migrations`` is shorter only in tests that make an older catalog."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     kind = network_type(path.parent.resolve())
     if kind:
         raise CatalogError(f"catalog {path} is on a network file system ({kind}), whose locks do not hold; use a local data home")

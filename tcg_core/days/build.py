@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import publishing, sha256_bytes, temporary_beside
+from tcg_core.base.atomic import discard, make_directory, publish, sha256_bytes, temporary_beside
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
-from tcg_core.base.discard import discard
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import (
@@ -126,7 +125,7 @@ def _open(home: Home, row: DayRow) -> Archive:
 
 def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: int, would_ko: WouldKo | None) -> Path:
     workshop = temporary_beside(home.staging / day / manifest.id)
-    workshop.mkdir(parents=True)
+    make_directory(workshop)
     try:
         written = write_day(archive, day, workshop, workers)
         with catalog(home) as connection:
@@ -140,9 +139,8 @@ def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: 
         write_manifest(workshop, manifest)
         # Named by build and content, which is known only now: other code that gives the same rows is another directory.
         path = home.staging / day / sha256_bytes(f"{manifest.id} {manifest.content}".encode())[:12]
-        with publishing(path) as temporary:
-            for file in workshop.iterdir():
-                file.rename(temporary / file.name)
+        if not path.exists():
+            publish(workshop, path)
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
     return path

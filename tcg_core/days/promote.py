@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from tcg_core.base.atomic import fsync_directory, sha256_file
+from tcg_core.base.atomic import discard, move, sha256_file
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
-from tcg_core.base.discard import discard
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import read_manifest, verify_files
@@ -135,10 +134,7 @@ def _publish(home: Home, row: DatasetRow) -> Path:
         else:
             discard(source)
             return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.rename(target)
-    fsync_directory(target.parent)
-    fsync_directory(source.parent)
+    move(source, target)
     return target
 
 

@@ -1,14 +1,12 @@
 """Takes a day's archive from the inbox: checked, hashed, moved to ``archives/DATE/<sha256>.zip``, recorded."""
 
-import errno
 import json
-import os
 import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import fsync_directory, replacing, sha256_file
+from tcg_core.base.atomic import move, replacing, sha256_file
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import IntegrityError
@@ -66,7 +64,7 @@ def take_archive(home: Home, day: str) -> Built:
         if reused:
             inbox.unlink()
         else:
-            _move(inbox, path)
+            move(inbox, path)
     else:
         path, reused = _taken(home, day), True
         sha256 = path.stem
@@ -124,21 +122,6 @@ def _taken(home: Home, day: str) -> Path:
     if not path.is_file():
         raise DayError(f"day {day}: its archive {path} is missing; put {day}.zip into {home.inbox} again")
     return path
-
-
-def _move(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with source.open("rb") as file:
-            os.fsync(file.fileno())
-        source.replace(target)
-        fsync_directory(target.parent)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with replacing(target) as temporary:
-            shutil.copyfile(source, temporary)
-        source.unlink()
 
 
 def _require_day(archive: Archive, day: str) -> None:

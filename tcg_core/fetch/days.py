@@ -1,14 +1,13 @@
 """Which days to fetch, and one day into the inbox: downloaded aside, verified, then renamed to ``inbox/DATE.zip``."""
 
 import logging
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from tcg_core.base.atomic import fsync_directory
+from tcg_core.base.atomic import move
 from tcg_core.base.home import Home, NotADay, parse_day
 from tcg_core.base.lock import hold
 from tcg_core.catalog.connection import catalog
@@ -121,10 +120,7 @@ def _fetch(home: Home, remote: Remote, item: Published) -> Fetched:
     members = _verified(path, item)
     target = home.inbox / f"{item.day}.zip"
     size = path.stat().st_size
-    with path.open("rb") as stream:
-        os.fsync(stream.fileno())
-    path.rename(target)
-    fsync_directory(home.inbox)
+    move(path, target)
     shutil.rmtree(folder, ignore_errors=True)
     return Fetched(item.day, target, size, members)
 

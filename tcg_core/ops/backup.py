@@ -10,7 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_file, sweep
+from tcg_core.base.atomic import make_directory, sha256_file, sweep
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.ops.errors import BackupError
@@ -42,7 +42,7 @@ def backup(home: Home, destination: Path) -> BackedUp:
     :class:`BackupError` for a destination that cannot serve, :class:`OpsBusy` beside another backup or clean-up.
     """
     _require_apart(home, destination)
-    destination.mkdir(parents=True, exist_ok=True)
+    make_directory(destination)
     with ops_lock(home.root, "backup"), ops_lock(destination, "backup"):
         sweep(destination)
         return _Copying(home, destination).run()

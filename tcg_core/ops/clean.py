@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.discard import discard
+from tcg_core.base.atomic import discard
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import verify_files
 from tcg_core.catalog import registry

@@ -1,6 +1,5 @@
 """The content-addressed store of a backup: ``objects/ab/<sha256>``, each content once, never changed."""
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX, fsync_directory, sha256_file, temporary_beside
+from tcg_core.base.atomic import TEMP_PREFIX, make_directory, publish, sha256_file, temporary_beside
 from tcg_core.base.errors import IntegrityError
 from tcg_core.ops.errors import BackupError
 
@@ -80,17 +79,15 @@ class Store:
                 yield path.name
 
     def _temporary(self) -> Path:
-        self.root.mkdir(parents=True, exist_ok=True)
+        make_directory(self.root)
         return temporary_beside(self.root / "object")
 
     def _keep(self, temporary: Path, sha256: str) -> Stored:
         target, size = self.path_of(sha256), temporary.stat().st_size
         if target.is_file():
             return Stored(sha256, size, False)
-        target.parent.mkdir(exist_ok=True)
-        _flush(temporary)
-        temporary.replace(target)
-        fsync_directory(target.parent)
+        make_directory(target.parent)
+        publish(temporary, target)
         return Stored(sha256, size, True)
 
 
@@ -108,8 +105,3 @@ def copy_database(source: Path, target: Path) -> None:
         raise IntegrityError(f"{source} cannot be copied: {error}") from None
     if told != "ok":
         raise IntegrityError(f"{source} is damaged: {told}")
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

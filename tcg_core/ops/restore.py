@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import replacing, sha256_file, sweep, write_json
+from tcg_core.base.atomic import make_directory, replacing, sha256_file, sweep, write_json
 from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.ops.errors import BackupError, HomeNotEmpty
@@ -33,7 +33,7 @@ def restore(home: Home, source: Path, name: str = "") -> Restored:
     record = read_record(source, name)
     for entry in record.entries:
         _require_inside(home, entry)
-    home.root.mkdir(parents=True, exist_ok=True)
+    make_directory(home.root)
     with ops_lock(home.root, "restore"):
         _require_empty(home, record)
         write_json(home.root / RESTORING, {"backup": record.name})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tcg_core.base.atomic import make_directory
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Input, code_identity, read_manifest, versions
@@ -172,7 +173,7 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
     directory = home.checkpoints / plan.id
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     latest = pointers.follow(directory, pointers.LATEST)
     memories: dict[int, Array] = {}
     if latest is None:

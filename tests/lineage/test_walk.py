@@ -2,7 +2,7 @@
 
 import pytest
 
-from tcg_core.base.discard import discard
+from tcg_core.base.atomic import discard
 from tcg_core.base.errors import UnknownId
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import dataset, mark

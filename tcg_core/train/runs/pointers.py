@@ -1,10 +1,9 @@
 """Pointer files of a run: ``latest.json``, ``best.json``, ``epoch_NNNN.json``, each replaced in one step."""
 
 import json
-import shutil
 from pathlib import Path
 
-from tcg_core.base.atomic import temporary_beside, write_json
+from tcg_core.base.atomic import discard, write_json
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.manifest import read_manifest
 
@@ -61,9 +60,7 @@ def remove_unpointed(run: Path) -> list[str]:
     gone = []
     for step in sorted(run.glob("step_*")):
         if step.is_dir() and step.name not in kept:
-            doomed = temporary_beside(step)
-            step.rename(doomed)
-            shutil.rmtree(doomed)
+            discard(step)
             gone.append(step.name)
     return gone
 
