@@ -30,6 +30,11 @@ def uses(name: str, *wanted: str) -> set[str]:
     return found
 
 
+def texts(value: str) -> set[str]:
+    """Files with this string constant."""
+    return {file for file, tree in files() for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == value}
+
+
 def defining(name: str) -> list[str]:
     """The file of each function or class with this name."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -41,3 +46,9 @@ def test_one_lock() -> None:
     assert not uses("O_EXCL"), "a file that only says that it is there outlives a killed holder"
     holders = uses("hold")
     assert len(holders) >= 6, f"the lock is not used where one was: {sorted(holders)}"
+
+
+def test_one_place_knows_how_fast_a_network_trains() -> None:
+    """Whoever reads the rate of a run out of its facts decides which runs count; the trainer writes it."""
+    assert texts("rows_per_second") == {"tcg_core/train/rate.py", "tcg_core/train/run.py", "tcg_core/train/loop.py"}
+    assert uses("known_rate") == {"tcg_core/train/estimate.py", "tcg_core/nightly/budget.py"}

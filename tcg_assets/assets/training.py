@@ -24,7 +24,7 @@ from tcg_assets.trainer.wire import ran_of
 from tcg_core.base.built import Built
 from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict
-from tcg_core.nightly.settings import fit
+from tcg_core.nightly.budget import fit
 from tcg_core.plan.curriculum import DEFAULT, Curriculum
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def _plan(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig,
     with refusals():
         wanted = asked(home, config.preset, plain(config))
         context.log.info(f"recipe: {wanted.rule}")
-        fitted = fit(home, wanted.recipe, wanted.budget_hours, wanted.over_budget)
+        fitted = fit(home, wanted.recipe, wanted.budget_hours, wanted.over_budget, config.device)
     context.log.info(f"night: {fitted.line}")
     ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards))
     return ran, {"rule": wanted.rule, "night": fitted.line}

@@ -79,7 +79,8 @@ def show_tonight(
     """Prints what a night would train, by which rule, and whether it fits; nothing is started."""
     from tcg_core.base.settings import to_dict
     from tcg_core.catalog.errors import SelectionEmpty
-    from tcg_core.nightly.settings import fit, load_nightly
+    from tcg_core.nightly.budget import fit
+    from tcg_core.nightly.settings import load_nightly
     from tcg_core.nightly.tonight import tonight
     from tcg_core.nightly.unfinished import lines_of
 
@@ -91,7 +92,7 @@ def show_tonight(
     chosen = tonight(home, nightly, night)
     print(chosen.line)
     try:
-        fitted = fit(home, chosen.recipe, nightly.night_budget_hours, nightly.over_budget)
+        fitted = fit(home, chosen.recipe, nightly.night_budget_hours, nightly.over_budget, nightly.device)
     except SelectionEmpty as error:
         print(f"nothing to train on: {error}")
         return

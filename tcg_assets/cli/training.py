@@ -182,7 +182,7 @@ def _estimate(home: Home, plan: str, device: str) -> None:
         print(f"  {side}: {work.rows[side]} rows, microbatches by epoch {', '.join(map(str, batches))}")
     print(f"  updates: {work.horizon} in {epochs} epochs; {found.updates_done} done")
     print(f"  parameters: {sum(found.parameters.values()):,} ({', '.join(f'{k} {v:,}' for k, v in found.parameters.items())})")
-    print(f"  rate: {found.rate:.1f} rows/s, {found.rate_from}")
+    print(f"  rate: {found.rate.rows:.1f} rows/s, {found.rate.source}")
     if found.updates_done == work.horizon:
         print("  time left: none, the run is finished")
     else:

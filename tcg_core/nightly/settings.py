@@ -1,8 +1,8 @@
-"""The nightly run's configuration, and whether what it wants to train fits into the night."""
+"""The nightly run's configuration."""
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -19,12 +19,6 @@ FILE = "nightly.json"
 NIGHTLY_DAYS = 14
 Mode = Literal["finetune", "fresh", "full"]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-#: Rows to which a cut is rounded down, so that a rate that hardly moved gives the same plan.
-_CUT_ROWS = 1000
-
-
-class NightTooShort(TcgError):
-    """A plan that does not fit into the night, where it may not be cut."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +90,6 @@ class Nightly:
         return "full" if _WEEKDAYS[night.weekday()] == self.full_weekday else self.mode
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A recipe that fits into the night, and what was found and done in one line."""
-
-    recipe: Recipe
-    line: str
-
-
 def load_nightly(home: Home) -> Nightly:
     """The configuration of the home, the defaults without one; raises :class:`ConfigError` naming file and key."""
     path = home.root / FILE
@@ -123,57 +109,3 @@ def save_nightly(home: Home, nightly: Nightly) -> Path:
     """Writes the configuration; returns its file."""
     write_json(home.root / FILE, to_dict(nightly))
     return home.root / FILE
-
-
-def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str) -> Fitted:
-    """Compares rows times epochs, over the rate that was measured last for this network, with the budget.
-
-    Raises :class:`NightTooShort` if they do not fit and may not, or cannot, be cut, and what the selection raises.
-    """
-    if not budget_hours:
-        return Fitted(recipe, "no limit is set")
-    rate = measured_rate(home, recipe)
-    if rate is None:
-        return Fitted(recipe, f"no run of this network was measured yet, so {budget_hours:g} h are not held against it")
-    rows = _rows(home, recipe)
-    hours = rows * recipe.epochs / rate / 3600
-    line = f"{rows} rows in {recipe.epochs} epochs at {rate:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"
-    if hours <= budget_hours:
-        return Fitted(recipe, line)
-    allowed = int(budget_hours * 3600 * rate / recipe.epochs) // _CUT_ROWS * _CUT_ROWS
-    if over_budget == "refuse" or not allowed:
-        raise NightTooShort(f"the plan does not fit into the night: {line}; raise night_budget_hours or set over_budget to cut")
-    mix = (
-        ", of which the newest unseen days come first; whole days that do not fit stay unseen"
-        if recipe.selection.unseen_by
-        else ""
-    )
-    return Fitted(replace(recipe, selection=replace(recipe.selection, max_rows=allowed)), f"{line}: cut to {allowed} rows{mix}")
-
-
-def _rows(home: Home, recipe: Recipe) -> int:
-    from tcg_core.catalog.connection import catalog
-    from tcg_core.catalog.selection import select_days
-
-    with catalog(home) as connection:
-        return sum(day.rows for day in select_days(connection, recipe.selection, recipe.generations))
-
-
-def measured_rate(home: Home, recipe: Recipe) -> float | None:
-    """Training rows a second of the last run that passed with this network and these microbatches; None without one.
-
-    Runs that came from another data home tell of another machine and are passed over.
-    """
-    from tcg_core.base.manifest import MANIFEST, read_manifest
-    from tcg_core.catalog.registry import rows_of
-    from tcg_core.lineage.imported import brought_runs
-
-    wanted, foreign = to_dict(recipe), {brought.run for brought in brought_runs(home)}
-    for row in rows_of(home, "checkpoint"):
-        rate = row.facts.get("rows_per_second")
-        if row.state != "passed" or not rate or row.id in foreign or not (row.path / MANIFEST).is_file():
-            continue
-        ran = read_manifest(row.path).config.get("recipe", {})
-        if all(ran.get(key) == wanted[key] for key in ("model", "work", "aux")):
-            return float(rate)
-    return None

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import read_manifest
-from tcg_core.catalog import registry
 from tcg_core.encode.cards import CardTables
 from tcg_core.model import bootstrap
 from tcg_core.model.architecture import Architecture
@@ -23,6 +21,7 @@ from tcg_core.train.compiled.plan import choose_shapes
 from tcg_core.train.data import open_cards, open_days, open_source
 from tcg_core.train.loss import Normalizer
 from tcg_core.train.prepare import prepare
+from tcg_core.train.rate import Rate, known_rate
 from tcg_core.train.runs import pointers
 from tcg_core.train.shapes import cpu_cost, gpu_cost
 from tcg_core.train.step import Stepper, flat
@@ -34,54 +33,35 @@ _CACHE_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Estimate:
-    """parameters: of the network, by optimizer; updates_done: of a run begun before; rate: training rows a second, and in
-    words where it is from; seconds: of all epochs that are left, validation included."""
+    """parameters: of the network, by optimizer; updates_done: of a run begun before; seconds: of all epochs that are left,
+    validation included."""
 
     plan: Plan
     parameters: dict[str, int]
     updates_done: int
-    rate: float
-    rate_from: str
+    rate: Rate
     seconds: float
 
 
 def estimate(home: Home, plan_id: str, device: str = "auto") -> Estimate:
     """Estimates a run of ``plan_id`` on this machine; writes nothing.
 
-    The rate is that of the last passed run with the same network and microbatches on the same chip, else of one step over
-    about ``MEASURED_ROWS`` rows made now (of a whole microbatch where a GPU compiles). Raises what reading plan, cards and days
+    The rate is that of the last run like it (:func:`~tcg_core.train.rate.known_rate`), else of one step over about
+    ``MEASURED_ROWS`` rows made now (of a whole microbatch where a GPU compiles). Raises what reading plan, cards and days
     raises.
     """
     plan = load_plan(home, plan_id)
     cards = open_cards(home, plan)
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     resolved = bootstrap.resolve_device(device)
-    known = _known(home, plan)
-    rate, source = known or _measure(home, plan, cards, architecture, resolved)
+    rate = known_rate(home, plan.recipe, resolved) or _measure(home, plan, cards, architecture, resolved)
     done = _updates_done(home, plan)
     work = plan.recipe.epochs * (plan.rows["train"] + VALIDATION_SHARE * plan.rows["validation"])
     left = work * (1 - done / plan.horizon)
-    return Estimate(plan, {str(k): v for k, v in group_sizes(architecture).items()}, done, rate, source, left / rate)
+    return Estimate(plan, {str(k): v for k, v in group_sizes(architecture).items()}, done, rate, left / rate.rows)
 
 
-def _known(home: Home, plan: Plan) -> tuple[float, str] | None:
-    """Rate of the last run like this one here, and which it was."""
-    for row in registry.rows_of(home, "checkpoint"):
-        if row.state != "passed" or not row.path.is_dir():
-            continue
-        recipe = read_manifest(row.path).config["recipe"]
-        step = pointers.follow(row.path, pointers.LATEST)
-        if step is None or recipe["model"] != asdict(plan.recipe.model) or recipe["work"] != asdict(plan.recipe.work):
-            continue
-        environment = json.loads((step / "state.json").read_text())["environment"]
-        here = bootstrap.facts()
-        rate = float(row.facts.get("rows_per_second", 0))
-        if rate and all(environment[name] == here[name] for name in ("chip", "device", "threads", "blas")):
-            return rate, f"of run {row.id} on this machine"
-    return None
-
-
-def _measure(home: Home, plan: Plan, cards: CardTables, architecture: Architecture, device: str) -> tuple[float, str]:
+def _measure(home: Home, plan: Plan, cards: CardTables, architecture: Architecture, device: str) -> Rate:
     fixed = architecture.head_tokens + plan.recipe.model.registers + 1
     cost = cpu_cost(fixed) if device == "cpu" else gpu_cost(fixed)
     net, routes = build(architecture, plan.recipe.seed), optimizer.routing(architecture)
@@ -103,7 +83,7 @@ def _measure(home: Home, plan: Plan, cards: CardTables, architecture: Architectu
         stepper.apply([prepared], Normalizer(batch.n_rows, batch.n_valid), dict(memories), plan.recipe.optimizer.lr, step)
         seconds.append(time.perf_counter() - began)
     words = "" if shape else "; a full microbatch is faster"
-    return batch.n_rows / seconds[-1], f"of one step of {batch.n_rows} rows measured now{words}"
+    return Rate(batch.n_rows / seconds[-1], f"of one step of {batch.n_rows} rows measured now{words}")
 
 
 def _short(plan: Plan, batch: Microbatch, rows: int) -> Microbatch:

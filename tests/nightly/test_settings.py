@@ -1,94 +1,22 @@
-"""What fits into the night: the arithmetic, the cut, the refusal."""
+"""The nightly run's configuration: what it may say, and the commands that set and show it."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tcg_assets.cli.main import app
-from tcg_core.base.atomic import publishing
-from tcg_core.base.checks import Check
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Manifest, hash_files, read_manifest, write_manifest
-from tcg_core.base.settings import from_dict, to_dict
-from tcg_core.catalog import registry
-from tcg_core.lineage.imported import record
-from tcg_core.model.config import ModelConfig
+from tcg_core.base.settings import from_dict
 from tcg_core.nightly.settings import Nightly as Configured
-from tcg_core.nightly.settings import NightTooShort, fit, load_nightly, measured_rate, save_nightly
+from tcg_core.nightly.settings import load_nightly, save_nightly
 from tcg_core.recipe import Recipe, Selection
 
 RECIPE = Recipe(selection=Selection(all_days=True), epochs=2)
-
-
-@pytest.fixture(autouse=True)
-def _days(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Day:
-        rows = 450_000
-
-    monkeypatch.setattr("tcg_core.catalog.selection.select_days", lambda *arguments: [Day(), Day()])
-
-
-def _ran(home: Home, rate: float, recipe: Recipe = RECIPE, id: str = "a" * 16, passed: bool = True) -> None:
-    directory = home.checkpoints / id
-    with publishing(directory) as temporary:
-        config: dict[str, Any] = {"recipe": to_dict(recipe)}
-        facts = {"rows_per_second": rate}
-        write_manifest(temporary, Manifest("checkpoint", id, (), config, "code", {}, hash_files(temporary), facts))
-    registry.register(home, read_manifest(directory), directory)
-    registry.record_checks(home, "checkpoint", id, [Check("learned", passed, "looked at")])
-
-
-def test_without_a_measured_rate_or_a_limit_nothing_is_cut(home: Home) -> None:
-    assert fit(home, RECIPE, 0.0, "refuse").recipe == RECIPE
-    fitted = fit(home, RECIPE, 0.1, "refuse")
-    assert (fitted.recipe, fitted.line.split(",")[0]) == (RECIPE, "no run of this network was measured yet")
-
-
-def test_a_plan_that_fits_stays_as_it_is(home: Home) -> None:
-    _ran(home, 500.0)  # 900,000 rows x 2 epochs / 500 rows/s = 3,600 s
-    fitted = fit(home, RECIPE, 1.0, "refuse")
-    assert fitted.recipe == RECIPE
-    assert fitted.line == "900000 rows in 2 epochs at 500 rows/s are 1 h of 1 h"
-
-
-def test_a_plan_that_does_not_fit_is_cut_or_refused(home: Home) -> None:
-    _ran(home, 500.0)
-    fitted = fit(home, RECIPE, 0.5, "cut")
-    assert fitted.recipe.selection.max_rows == 450_000
-    assert fitted.line.endswith(": cut to 450000 rows")
-    assert asdict(fitted.recipe) | {"selection": None} == asdict(RECIPE) | {"selection": None}
-    with pytest.raises(NightTooShort, match=r"1 h of 0\.5 h; raise night_budget_hours"):
-        fit(home, RECIPE, 0.5, "refuse")
-    with pytest.raises(NightTooShort):
-        fit(home, RECIPE, 1e-4, "cut")
-
-
-def test_only_a_passed_run_of_the_same_network_tells_the_rate(home: Home) -> None:
-    _ran(home, 100.0)
-    _ran(home, 200.0, Recipe(selection=Selection(all_days=True), model=ModelConfig(d_model=32, heads=4)), "b" * 16)
-    _ran(home, 300.0, RECIPE, "c" * 16, passed=False)
-    assert measured_rate(home, RECIPE) == 100.0
-    _ran(home, 400.0, Recipe(selection=Selection(last_n_days=3), epochs=9), "d" * 16)
-    assert measured_rate(home, RECIPE) == 400.0, "days and epochs do not change the rate"
-    _ran(home, 900.0, RECIPE, "e" * 16)
-    record(home, "e" * 16, Path("elsewhere"), ())
-    assert measured_rate(home, RECIPE) == 400.0, "a run that was brought in tells of another machine"
-
-
-def test_the_line_says_what_a_cut_of_unseen_days_means(home: Home) -> None:
-    recipe = replace(RECIPE, selection=Selection(all_days=True, unseen_by="a" * 16, replay=0.5))
-    _ran(home, 500.0)
-    fitted = fit(home, recipe, 0.5, "cut")
-    assert (fitted.recipe.selection.max_rows, fitted.recipe.selection.replay) == (450_000, 0.5)
-    assert fitted.line.endswith(
-        "cut to 450000 rows, of which the newest unseen days come first; whole days that do not fit stay unseen"
-    )
 
 
 def test_one_night_of_the_week_is_a_full_retrain() -> None:

@@ -314,7 +314,7 @@ def test_an_estimate_measures_a_whole_microbatch_compiled(eager: Session, monkey
     found = estimate.estimate(eager.home, eager.plan.id, "cpu")
     rows = eager.plan.microbatch(0, eager.plan.count(0) // 2).n_rows
     assert made == [rows, rows]
-    assert found.rate_from == f"of one step of {rows} rows measured now"
+    assert found.rate.source == f"of one step of {rows} rows measured now"
 
 
 def test_a_whole_run_compiled_learns_what_an_eager_one_does(

@@ -27,9 +27,9 @@ def test_a_fresh_plan_is_measured_and_nothing_is_written(tmp_path: Path) -> None
     before = files(home)
     found = estimate(home, plan.id, "cpu")
     assert files(home) == before
-    assert found.updates_done == 0 and "measured now" in found.rate_from and found.rate > 0
+    assert found.updates_done == 0 and "measured now" in found.rate.source and found.rate.rows > 0
     work = plan.recipe.epochs * (plan.rows["train"] + VALIDATION_SHARE * plan.rows["validation"])
-    assert found.seconds == pytest.approx(work / found.rate)
+    assert found.seconds == pytest.approx(work / found.rate.rows)
     assert sum(found.parameters.values()) > 0 and set(found.parameters) == {"muon", "adamw"}
 
 
@@ -38,10 +38,10 @@ def test_the_rate_is_that_of_the_last_run_like_it_and_a_finished_run_has_nothing
     registry.record_checks(home, "checkpoint", run, (Check("toy", True, "for this test"),))
     (row,) = (row for row in registry.rows_of(home, "checkpoint") if row.id == run)
     found = estimate(home, run, "cpu")
-    assert found.rate == row.facts["rows_per_second"] and run in found.rate_from
+    assert found.rate.rows == row.facts["rows_per_second"] and run in found.rate.source
     assert found.updates_done == found.plan.horizon and found.seconds == 0
     other = toy_plan(home, replace(RECIPE, work=Work(batch_size=32, val_batch_size=128, tbptt_chunk=4)))
-    assert "measured now" in estimate(home, other.id, "cpu").rate_from
+    assert "measured now" in estimate(home, other.id, "cpu").rate.source
 
 
 def test_the_command_prints_plan_cost_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
