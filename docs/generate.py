@@ -17,16 +17,26 @@ PAGE = Path(__file__).resolve().parent / "data_contract.md"
 
 HEAD = """# The data contract of a Parquet row
 
-Generated from `tcg_core/encode/schema.py` by `python docs/generate.py`; do not edit by hand.
+Generated from `tcg_core/encode/schema.py` by `python docs/generate.py`. Do not edit it by hand.
 
-Schema version {schema}, encoder version {encoder}, digest `{digest}`. The digest is in every Parquet file, checkpoint
-and artifact, and another one is refused by name.
+| what | value |
+|---|---|
+| schema version | {schema} |
+| encoder version | {encoder} |
+| digest | `{digest}` |
 
-A row is one autoregressive pick of one seat. A *decision* is one ACTIVE (t, seat) with a select; a lane is
-(`episode_id`, `game`, `side`); rows are ordered by (`episode_id`, `game`, `side`, `step_id`, `substep`).
-STOP has the label `y` = number of options and exists iff min_count <= picked < max_count.
-Card and attack ids are those of the row's engine generation: 0 none, -1 present but unknown to the seat.
-Ragged streams of one group have equal lengths in a row.
+Every Parquet file, checkpoint and artifact holds this digest. A file with a different digest is refused by name.
+
+- A *row* is one pick of one seat.
+- A *decision* is one observation of an ACTIVE seat with a select; the deck choice is not one.
+- A *lane* is (`episode_id`, `game`, `side`).
+- Rows are ordered by (`episode_id`, `game`, `side`, `step_id`, `substep`).
+- STOP ends the picks of a decision. Its label `y` is the number of options. The decision has such a row if min_count <= picked < max_count.
+- Card and attack ids are those of the row's engine generation. 0 means none; -1 means a card that the seat cannot see.
+- Ragged streams of one group have the same length in a row.
+
+"list by card" means one value for each card token of the row, and "x 20" means 20 elements per token. Each element is divided by the number in
+"divided by" when a batch is built.
 """
 
 
