@@ -31,12 +31,13 @@ Every Parquet file, checkpoint and artifact holds this digest. A file with a dif
 - A *decision* is one observation of an ACTIVE seat with a select; the deck choice is not one.
 - A *lane* is (`episode_id`, `game`, `side`).
 - Rows are ordered by (`episode_id`, `game`, `side`, `step_id`, `substep`).
-- STOP ends the picks of a decision. Its label `y` is the number of options. The decision has such a row if min_count <= picked < max_count.
+- STOP ends the picks of a decision. Its label `y` is the number of options.
+- A decision has a STOP row if min_count <= picked < max_count.
 - Card and attack ids are those of the row's engine generation. 0 means none; -1 means a card that the seat cannot see.
 - Ragged streams of one group have the same length in a row.
 
-"list by card" means one value for each card token of the row, and "x 20" means 20 elements per token. Each element is divided by the number in
-"divided by" when a batch is built.
+"list by card" means one value for each card token of the row, and "x 20" means 20 elements per token. When a batch is
+built, each element is divided by the number in "divided by".
 """
 
 

@@ -23,12 +23,3 @@ def test_every_link_and_every_named_file_exists(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
     for target in re.findall(r"`((?:tcg_core|tcg_assets|tests|bench|docs)/[\w/.-]+\.\w+)`", text):
         assert (PROJECT / target).exists(), f"{page.name} names {target}"
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_make_target_a_page_names_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (PROJECT / "Makefile").read_text(), re.MULTILINE))
-    for target in re.findall(
-        r"(?:^|`|\s)make ([a-z][a-z-]*)\b(?=[`\s]|$)", "\n".join(re.findall(r"`[^`]+`|^ {4}.*$", page.read_text(), re.M))
-    ):
-        assert target in targets, f"{page.name}: make {target}"
