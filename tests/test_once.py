@@ -1,7 +1,7 @@
 """What stands once: each thing that several places need is made in one of them. The source itself is counted."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -52,3 +52,86 @@ def test_one_place_knows_how_fast_a_network_trains() -> None:
     """Whoever reads the rate of a run out of its facts decides which runs count; the trainer writes it."""
     assert texts("rows_per_second") == {"tcg_core/train/rate.py", "tcg_core/train/run.py", "tcg_core/train/loop.py"}
     assert uses("known_rate") == {"tcg_core/train/estimate.py", "tcg_core/nightly/budget.py"}
+
+
+LINEAGE_WORDS = {"inputs", "inputs_of", "inputs_of_all", "users", "users_of", "_parents", "graph"}
+
+
+def walkers(trees: Iterable[tuple[str, ast.AST]]) -> set[str]:
+    """Functions that go from artifact to artifact by themselves: they recurse or work off a list of what waits, and read inputs
+    of artifacts, or they let SQL recurse."""
+    found = set()
+    for file, tree in trees:
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and _walks(function):
+                found.add(f"{file}:{function.name}")
+    return found
+
+
+def _walks(function: ast.FunctionDef) -> bool:
+    nodes = list(ast.walk(function))
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    read |= {node.id for node in nodes if isinstance(node, ast.Name)}
+    reads = bool(read & LINEAGE_WORDS) or any("artifact_inputs" in text for text in texts)
+    recurses = function.name in _called(function)
+    works_off = any({"pop", "popleft"} & _called(node) for node in nodes if isinstance(node, ast.While))
+    return (reads and (recurses or works_off)) or any("WITH RECURSIVE" in text for text in texts)
+
+
+def _called(tree: ast.AST) -> set[str]:
+    functions = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return {f.id for f in functions if isinstance(f, ast.Name)} | {f.attr for f in functions if isinstance(f, ast.Attribute)}
+
+
+FORMER_WALKS = """
+def lineage(graph, roots):
+    found, waiting = set(), list(roots)
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting.extend(graph.get(key, ()))
+
+def users_of(connection, key):
+    waiting = [key]
+    while waiting:
+        waiting += connection.execute("SELECT kind, id FROM artifact_inputs WHERE input_id = ?", waiting.pop(0))
+
+def collect(wanted, parts):
+    for item in read_manifest(wanted).inputs:
+        collect(item, parts)
+
+class Forward:
+    def below(self, key):
+        for user in self.users.get(key, ()):
+            self.below(user)
+
+def behind(connection):
+    connection.execute("WITH RECURSIVE behind AS (SELECT 1) SELECT * FROM behind")
+
+def versions(inputs):
+    return [item.sha256 for item in inputs]
+"""
+
+
+def test_a_second_walk_would_be_found() -> None:
+    found = walkers([("x", ast.parse(FORMER_WALKS))])
+    assert found == {f"x:{name}" for name in ("lineage", "users_of", "collect", "below", "behind")}
+
+
+def test_one_walk_over_the_lineage_graph() -> None:
+    assert defining("_walk") == ["tcg_core/base/graph.py"]
+    assert defining("Graph") == ["tcg_core/base/graph.py"]
+    assert walkers(files()) == set()
+    users = uses("back") | uses("made_first") | uses("forward") | uses("heights") | uses("ways")
+    assert {
+        "tcg_core/catalog/seen.py",
+        "tcg_core/lineage/days.py",
+        "tcg_core/lineage/uses.py",
+        "tcg_core/lineage/walk.py",
+        "tcg_core/ops/clean.py",
+        "tcg_core/ops/plan.py",
+        "tcg_core/ops/reach.py",
+        "tcg_core/train/runs/bring_in.py",
+    } <= users | uses("read", "tcg_core/lineage/days.py")

@@ -33,7 +33,8 @@ from tcg_core.catalog.promotions import (
     promotions_root,
     record,
 )
-from tcg_core.lineage.days import days_behind, inputs_of_all, marks
+from tcg_core.lineage.days import days_behind, marks
+from tcg_core.lineage.graph import registered
 
 KIND = "champion"
 _TRIES = 5
@@ -122,7 +123,7 @@ def _days_current(home: Home, reigning: str) -> Check:
     built again are counted: the champion is what its manifest says."""
     key = (SUBMISSION, reigning)
     with catalog(home) as connection:
-        days = len(days_behind(key, inputs_of_all(connection)))
+        days = len(days_behind(registered(connection), key))
     held = marks(home, [key]).get(key, ())
     changed, again = [str(mark) for mark in held if mark.warns], [mark.day for mark in held if not mark.warns]
     facts = {"days": days, "built_again": again}

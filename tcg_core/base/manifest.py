@@ -23,6 +23,9 @@ MANIFEST, RECORDED = "manifest.json", "recorded.json"
 MANIFEST_VERSION = 1
 _PACKAGE = Path(__file__).resolve().parents[1]
 
+#: An artifact's kind and id.
+Key = tuple[str, str]
+
 
 @dataclass(frozen=True)
 class Input:
@@ -31,6 +34,11 @@ class Input:
     kind: str
     id: str
     sha256: str
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,11 @@ class Manifest:
     def content(self) -> str:
         """Hex SHA-256 over names and hashes of all files."""
         return sha256_json(self.files)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
 
     def as_input(self) -> Input:
         """This artifact as the input of another."""

@@ -166,19 +166,6 @@ def list_artifacts(home: Home) -> list[dict[str, Any]]:
     ]
 
 
-def users_of(home: Home, kind: str, id: str) -> list[tuple[str, str]]:
-    """(kind, id) of every artifact made from this one, directly or through others, nearest first."""
-    with catalog(home) as connection:
-        found: dict[tuple[str, str], None] = {}
-        waiting = [(kind, id)]
-        while waiting:
-            query = "SELECT kind, id FROM artifact_inputs WHERE input_kind = ? AND input_id = ? ORDER BY kind, id"
-            direct = [(r["kind"], r["id"]) for r in connection.execute(query, waiting.pop(0))]
-            waiting.extend(key for key in direct if key not in found)
-            found.update(dict.fromkeys(direct))
-    return list(found)
-
-
 def relative(home: Home, path: Path) -> str:
     """``path`` below the home, as the catalog stores it."""
     try:

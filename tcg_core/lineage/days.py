@@ -1,19 +1,20 @@
 """Days behind an artifact that are no longer what they were when it was built.
 
-Read from the catalog alone: states of datasets and the `artifact_inputs` table. A day that was re-published, excluded or found
+Read from the catalog alone: states of datasets and the registered inputs. A day that was re-published, excluded or found
 damaged marks everything built from it; so does a build of the same id with other bytes. A day that was only built again by
 newer code is told, not warned of: the artifact is what its manifest says.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tcg_core.base.graph import Graph
 from tcg_core.base.home import Home
+from tcg_core.base.manifest import Key
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.kinds import DAY
-
-Key = tuple[str, str]
+from tcg_core.lineage.graph import registered
 
 
 @dataclass(frozen=True)
@@ -28,23 +29,6 @@ class DayMark:
     def __str__(self) -> str:
         what = "built from superseded day" if self.warns else "built from an older build of day"
         return f"{what} {self.day} ({self.why})"
-
-
-@dataclass(frozen=True)
-class Edge:
-    """One input of an artifact: its key and the content hash that was read."""
-
-    source: Key
-    sha256: str
-
-
-def inputs_of_all(connection: sqlite3.Connection) -> dict[Key, tuple[Edge, ...]]:
-    """Inputs of every registered artifact, in order."""
-    found: dict[Key, list[Edge]] = {}
-    for row in connection.execute("SELECT * FROM artifact_inputs ORDER BY kind, id, position"):
-        edge = Edge((row["input_kind"], row["input_id"]), row["input_sha256"])
-        found.setdefault((row["kind"], row["id"]), []).append(edge)
-    return {key: tuple(edges) for key, edges in found.items()}
 
 
 def changed_days(connection: sqlite3.Connection) -> dict[str, DayMark]:
@@ -69,34 +53,23 @@ def _why(row: sqlite3.Row) -> tuple[str, bool]:
     return "", False
 
 
-def days_behind(key: Key, inputs: Mapping[Key, tuple[Edge, ...]]) -> tuple[str, ...]:
+def days_behind(graph: Graph, key: Key) -> tuple[str, ...]:
     """Dataset ids of all builds of days behind an artifact, directly or through others; pure."""
-    return tuple(sorted({edge.source[1] for edge in _edges_behind(key, inputs) if edge.source[0] == DAY}))
-
-
-def _edges_behind(key: Key, inputs: Mapping[Key, tuple[Edge, ...]]) -> Iterator[Edge]:
-    seen, waiting = {key}, [key]
-    while waiting:
-        for edge in inputs.get(waiting.pop(), ()):
-            yield edge
-            if edge.source not in seen:
-                seen.add(edge.source)
-                waiting.append(edge.source)
+    return tuple(sorted({item.id for item in graph.read(key) if item.kind == DAY}))
 
 
 def marks_behind(
-    key: Key, inputs: Mapping[Key, tuple[Edge, ...]], changed: Mapping[str, DayMark], contents: Mapping[str, tuple[str, str]]
+    graph: Graph, key: Key, changed: Mapping[str, DayMark], contents: Mapping[str, tuple[str, str]]
 ) -> tuple[DayMark, ...]:
     """Marks of the days behind an artifact, by date; pure.
 
     contents: by dataset id, the (day, content hash) that is registered now.
     """
     found: dict[str, DayMark] = {}
-    for edge in _edges_behind(key, inputs):
-        kind, id = edge.source
-        mark = (changed.get(id) or _other_content(id, edge.sha256, contents)) if kind == DAY else None
+    for item in graph.read(key):
+        mark = (changed.get(item.id) or _other_content(item.id, item.sha256, contents)) if item.kind == DAY else None
         if mark:
-            found[id] = mark
+            found[item.id] = mark
     return tuple(sorted(found.values(), key=lambda mark: (mark.day, mark.dataset_id)))
 
 
@@ -108,11 +81,11 @@ def _other_content(id: str, sha256: str, contents: Mapping[str, tuple[str, str]]
 def marks(home: Home, keys: Iterable[Key] | None = None) -> dict[Key, tuple[DayMark, ...]]:
     """Marks of the named artifacts (None: of all registered), those without any left out."""
     with catalog(home) as connection:
-        inputs, changed = inputs_of_all(connection), changed_days(connection)
+        graph, changed = registered(connection), changed_days(connection)
         query = "SELECT a.id, a.content, d.day FROM artifacts a JOIN datasets d ON d.dataset_id = a.id WHERE a.kind = ?"
         contents = {row["id"]: (row["day"], row["content"]) for row in connection.execute(query, (DAY,))}
-    asked = inputs if keys is None else keys
-    found = {key: marks_behind(key, inputs, changed, contents) for key in asked}
+    asked = graph.inputs if keys is None else keys
+    found = {key: marks_behind(graph, key, changed, contents) for key in asked}
     return {key: value for key, value in found.items() if value}
 
 

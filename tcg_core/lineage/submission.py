@@ -7,11 +7,14 @@ from typing import Any
 
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import UnknownId
+from tcg_core.base.graph import first_of
 from tcg_core.base.home import Home
+from tcg_core.base.manifest import Key
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.promotions import Promotion, champion, history
 from tcg_core.catalog.registry import Registered, checks_of, rows_of
-from tcg_core.lineage.days import Key, days_behind, inputs_of_all, marks
+from tcg_core.lineage.days import days_behind, marks
+from tcg_core.lineage.graph import registered
 
 CURVES = "curves.png"
 
@@ -58,18 +61,18 @@ def origin(home: Home, submission_id: str) -> Origin:
     """The chain behind a submission. Raises :class:`UnknownId` naming the link that the registry does not hold."""
     known = {(row.kind, row.id): row for row in rows_of(home)}
     with catalog(home) as connection:
-        inputs = inputs_of_all(connection)
+        graph = registered(connection)
         datasets = {row["dataset_id"]: row for row in connection.execute("SELECT * FROM datasets")}
     key: Key = ("submission", submission_id)
     chain: dict[str, Registered] = {}
     for kind in ("torch_artifact", "checkpoint", "work_plan"):
-        above = [edge.source for edge in inputs.get(key, ()) if edge.source[0] == kind]
-        if not above or above[0] not in known:
+        above = first_of(graph.of(key), kind)
+        if above is None or above.key not in known:
             raise UnknownId(f"submission {submission_id}: the registry holds no {kind} behind {key[0]} {key[1]}")
-        key, chain[kind] = above[0], known[above[0]]
+        key, chain[kind] = above.key, known[above.key]
     plan, artifact = chain["work_plan"], chain["torch_artifact"]
     days = sorted(
-        (datasets[id] for id in days_behind(key, inputs) if id in datasets), key=lambda row: (row["day"], row["dataset_id"])
+        (datasets[id] for id in days_behind(graph, key) if id in datasets), key=lambda row: (row["day"], row["dataset_id"])
     )
     curves = chain["checkpoint"].path / CURVES
     return Origin(
@@ -89,11 +92,11 @@ def origin(home: Home, submission_id: str) -> Origin:
 def outcome(home: Home, submission_id: str) -> Outcome:
     """Tournaments of a submission as candidate, the oldest first, and what was decided about it."""
     with catalog(home) as connection:
-        inputs = inputs_of_all(connection)
+        graph = registered(connection)
     played = [
         row
         for row in reversed(rows_of(home, "tournament"))
-        if [edge.source for edge in inputs.get((row.kind, row.id), ())][:1] == [("submission", submission_id)]
+        if [item.key for item in graph.of((row.kind, row.id))[:1]] == [("submission", submission_id)]
     ]
     decisions = tuple(item for item in history(home) if item.challenger == submission_id)
     return Outcome({row.id: row.facts.get("results", {}) for row in played}, decisions, _standing(home, submission_id, decisions))

@@ -1,14 +1,17 @@
 """What was built from each day, one line for each way from a plan to play; read from the catalog alone, nothing is hashed."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 
+from tcg_core.base.graph import Graph, first_of
 from tcg_core.base.home import Home
+from tcg_core.base.manifest import Key
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.kinds import DAY
 from tcg_core.catalog.promotions import champion, history
 from tcg_core.catalog.registry import rows_of
-from tcg_core.lineage.days import Edge, Key, days_behind, inputs_of_all, marks
+from tcg_core.lineage.days import days_behind, marks
+from tcg_core.lineage.graph import registered
 
 #: The kinds of a chain in the order in which they are made.
 KINDS = ("work_plan", "checkpoint", "torch_artifact", "submission", "tournament")
@@ -38,8 +41,7 @@ class Use:
 class _Known:
     """The catalog as one walk needs it."""
 
-    inputs: Mapping[Key, tuple[Edge, ...]]
-    users: Mapping[Key, tuple[Key, ...]]
+    graph: Graph
     at: Mapping[Key, str]
     verdicts: Mapping[str, str]
     reigning: str
@@ -52,17 +54,17 @@ def uses(home: Home, days: Collection[str] | None = None) -> dict[str, tuple[Use
         dates = {row["dataset_id"]: row["day"] for row in connection.execute("SELECT dataset_id, day FROM datasets")}
     noted = {key: "; ".join(str(mark) for mark in held) for key, held in marks(home).items()}
     found: dict[str, list[Use]] = {}
-    for key in sorted(key for key in known.inputs if key[0] == KINDS[0]):
-        behind = days_behind(key, known.inputs)
+    for key in sorted(key for key in known.graph.inputs if key[0] == KINDS[0]):
+        behind = days_behind(known.graph, key)
         if not behind:
             continue
-        ways = list(_ways(known, (key,)))
-        direct = {edge.source[1] for edge in known.inputs[key] if edge.source[0] == DAY}
-        parent = next((edge.source[1] for edge in known.inputs[key] if edge.source[0] == KINDS[1]), "")
+        ways = known.graph.ways(key, KINDS[1:])
+        direct = {item.id for item in known.graph.of(key) if item.kind == DAY}
+        parent = first_of(known.graph.of(key), KINDS[1])
         for id in behind:
             day = dates.get(id, "")
             if day and (days is None or day in days):
-                through = "" if id in direct else parent
+                through = "" if id in direct or parent is None else parent.id
                 found.setdefault(day, []).extend(_use(known, way, through, noted.get(way[-1], "")) for way in ways)
     return {day: tuple(sorted(set(held), key=lambda use: use.at, reverse=True)) for day, held in sorted(found.items())}
 
@@ -74,25 +76,12 @@ def columns() -> tuple[str, ...]:
 
 def _known(home: Home) -> _Known:
     with catalog(home) as connection:
-        inputs = inputs_of_all(connection)
-    users: dict[Key, tuple[Key, ...]] = {}
-    for key, edges in inputs.items():
-        # Of a tournament the first input is the candidate; the others only played against it.
-        for edge in edges[:1] if key[0] == KINDS[-1] else edges:
-            users[edge.source] = (*users.get(edge.source, ()), key)
+        inputs = registered(connection).inputs
+    # Of a tournament the first input is the candidate; the others only played against it.
+    graph = Graph({key: items[:1] if key[0] == KINDS[-1] else items for key, items in inputs.items()})
     at = {(row.kind, row.id): row.registered_at for row in rows_of(home)}
     verdicts = {item.tournament: f"{item.verdict} against {item.incumbent}" for item in history(home)}
-    return _Known(inputs, users, at, verdicts, champion(home))
-
-
-def _ways(known: _Known, way: tuple[Key, ...]) -> Iterator[tuple[Key, ...]]:
-    """Every chain that begins with ``way``, each as far as it went."""
-    later = KINDS[KINDS.index(way[-1][0]) + 1 :]
-    further = [user for user in known.users.get(way[-1], ()) if later and user[0] == later[0]]
-    if not further:
-        yield way
-    for user in further:
-        yield from _ways(known, (*way, user))
+    return _Known(graph, at, verdicts, champion(home))
 
 
 def _use(known: _Known, way: tuple[Key, ...], through: str, note: str) -> Use:

@@ -2,19 +2,21 @@
 
 import json
 import tarfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from tcg_core.base.atomic import sha256_file
 from tcg_core.base.errors import IntegrityError, TcgError, UnknownId
+from tcg_core.base.graph import Visit, back
 from tcg_core.base.home import Home, parse_day
-from tcg_core.base.manifest import MANIFEST, Input, Manifest, read_manifest, verify_files
+from tcg_core.base.manifest import MANIFEST, Input, Key, Manifest, read_manifest, verify_files
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
-from tcg_core.catalog.kinds import DAY, STAGED
+from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
 from tcg_core.catalog.registry import find, latest_passed, rows_of
-from tcg_core.lineage.days import DayMark, Key, changed_days, inputs_of_all, marks, promotions
+from tcg_core.lineage.days import DayMark, changed_days, marks, promotions
+from tcg_core.lineage.graph import Place, on_disk, registered
 from tcg_core.lineage.imported import recorded_elsewhere
 
 
@@ -35,10 +37,13 @@ class Node:
 def walk_back(home: Home, path: Path | None) -> list[Node]:
     """The chain behind a submission archive, an artifact directory or, with None, the latest submission."""
     directory = _directory_of(home, path)
-    places = {(manifest.kind, manifest.id): where for where, manifest in _all_manifests(home)}
+    root = read_manifest(directory)
+    # Of two directories of one id the walk begins with the one that was asked for.
+    here = on_disk(home) | {root.key: Place(directory, root)}
     with catalog(home) as connection:
         changed = changed_days(connection)
-    return list(_back(home, places, changed, directory, None, 0, set()))
+    behind = _Behind(home, here, recorded_elsewhere(home), changed)
+    return [behind.node(visit) for visit in back([root.key], behind.inputs_of)]
 
 
 def walk_forward(home: Home, day: str) -> list[Node]:
@@ -49,22 +54,25 @@ def walk_forward(home: Home, day: str) -> list[Node]:
     """
     parse_day(day)
     with catalog(home) as connection:
-        datasets = datasets_of(connection, day)
-        inputs = inputs_of_all(connection)
+        datasets = {(DAY, row.dataset_id): row for row in datasets_of(connection, day)}
+        graph = registered(connection)
         promoted = promotions(connection)
     if not datasets:
         raise UnknownId(f"day {day} has no dataset in the catalog: it was never built")
     known = {(row.kind, row.id): row.path for row in rows_of(home)}
-    users: dict[Key, list[Key]] = {}
-    for key, edges in inputs.items():
-        for edge in edges:
-            users.setdefault(edge.source, []).append(key)
-    forward = _Forward(known, users, marks(home), promoted)
-    for dataset in datasets:
-        node = _dataset_node(home, dataset)
-        forward.nodes.append(node)
-        forward.below((DAY, dataset.dataset_id), 1)
-    return forward.nodes
+    noted = {key: "; ".join(str(mark) for mark in held) for key, held in marks(home).items()}
+    nodes = []
+    for visit in graph.forward(*datasets):
+        kind, id = visit.key
+        if visit.key in datasets:
+            nodes.append(_dataset_node(home, datasets[visit.key]))
+            continue
+        path, note = known[visit.key], noted.get(visit.key, "")
+        nodes.append(Node(visit.depth, kind, id, _state(path) if path.exists() else "missing", str(path), note))
+        if kind == "submission" and id in promoted:
+            reigns = "reigns" if promoted[-1] == id else "was promoted, another reigns"
+            nodes.append(Node(visit.depth + 1, "champion", id, "as recorded", reigns, note))
+    return nodes
 
 
 def _dataset_node(home: Home, dataset: DatasetRow) -> Node:
@@ -76,83 +84,54 @@ def _dataset_node(home: Home, dataset: DatasetRow) -> Node:
     return Node(0, STAGED if dataset.state in ("staged", "failed") else DAY, dataset.dataset_id, state, str(path), note)
 
 
-@dataclass
-class _Forward:
-    """One walk: where artifacts are, what is made from each, what marks them, and the nodes found so far."""
+@dataclass(frozen=True)
+class _Behind:
+    """What a walk back reads: artifacts that lie here, manifests of those that lie in another home only, days that changed."""
 
-    known: dict[Key, Path]
-    users: dict[Key, list[Key]]
-    marks: dict[Key, tuple[DayMark, ...]]
-    promoted: list[str]
-    nodes: list[Node] = field(default_factory=list)
-    seen: set[Key] = field(default_factory=set)
+    home: Home
+    here: Mapping[Key, Place]
+    elsewhere: Mapping[Key, tuple[Manifest, str]]
+    changed: Mapping[str, DayMark]
 
-    def below(self, key: Key, depth: int) -> None:
-        for user in self.users.get(key, ()):
-            if user in self.seen:
-                continue
-            self.seen.add(user)
-            kind, id = user
-            path = self.known[user]
-            note = "; ".join(str(mark) for mark in self.marks.get(user, ()))
-            self.nodes.append(Node(depth, kind, id, _state(path) if path.exists() else "missing", str(path), note))
-            if kind == "submission" and id in self.promoted:
-                reigns = "reigns" if self.promoted[-1] == id else "was promoted, another reigns"
-                self.nodes.append(Node(depth + 1, "champion", id, "as recorded", reigns, note))
-            self.below(user, depth + 1)
+    def inputs_of(self, visit: Visit) -> tuple[Input, ...]:
+        """Inputs of an artifact by its manifest, here or elsewhere."""
+        if visit.key in self.here:
+            return self.here[visit.key].manifest.inputs
+        found = self._recorded(visit)
+        return found[0].inputs if found else ()
 
+    def node(self, visit: Visit) -> Node:
+        """What there is to say of one artifact of the chain."""
+        (kind, id), item = visit.key, visit.item
+        if item and kind == ARCHIVE:
+            return self._archive(visit, item)
+        if visit.key not in self.here:
+            found = self._recorded(visit)
+            where = ("as recorded", f"in {found[1]}", "brought in without it") if found else ("missing", "", "")
+            return Node(visit.depth, kind, id, *where)
+        place = self.here[visit.key]
+        state, content = _state(place.path), place.manifest.content
+        if state == "intact" and item and item.sha256 != content:
+            state = f"changed: expected content {item.sha256[:12]}, found {content[:12]}"
+        note = self.changed[id].why if kind == DAY and id in self.changed else ""
+        return Node(visit.depth, kind, id, state, str(place.path), note)
 
-def _back(
-    home: Home,
-    places: Mapping[Key, Path],
-    changed: Mapping[str, DayMark],
-    directory: Path,
-    expected: Input | None,
-    depth: int,
-    seen: set[str],
-) -> Iterator[Node]:
-    manifest = read_manifest(directory)
-    state = _state(directory)
-    if state == "intact" and expected and expected.sha256 != manifest.content:
-        state = f"changed: expected content {expected.sha256[:12]}, found {manifest.content[:12]}"
-    note = str(changed[manifest.id].why) if manifest.kind == DAY and manifest.id in changed else ""
-    yield Node(depth, manifest.kind, manifest.id, state, str(directory), note)
-    for item in manifest.inputs:
-        key = f"{item.kind}:{item.id}"
-        if key in seen:
-            continue
-        seen.add(key)
-        if item.kind == "day_archive":
-            yield _archive_node(home, item, depth + 1)
-            continue
-        where = places.get((item.kind, item.id))
-        if where is None:
-            yield from _elsewhere(home, item, depth + 1, seen)
-        else:
-            yield from _back(home, places, changed, where, item, depth + 1, seen)
+    def _recorded(self, visit: Visit) -> tuple[Manifest, str] | None:
+        """Its manifest in the home that it is from, if that is of the content that was read."""
+        found = self.elsewhere.get(visit.key)
+        return found if found and visit.item and found[0].content == visit.item.sha256 else None
 
-
-def _elsewhere(home: Home, item: Input, depth: int, seen: set[str]) -> Iterator[Node]:
-    """What is not here: missing, or, of a run that was brought in, recorded by its manifest, down to the archives."""
-    manifest, source = recorded_elsewhere(home).get((item.kind, item.id), (None, ""))
-    if manifest is None or manifest.content != item.sha256:
-        yield Node(depth, item.kind, item.id, "missing", "")
-        return
-    yield Node(depth, item.kind, item.id, "as recorded", f"in {source}", "brought in without it")
-    for below in manifest.inputs:
-        if f"{below.kind}:{below.id}" not in seen:
-            seen.add(f"{below.kind}:{below.id}")
-            here = _archive_node(home, below, depth + 1)
-            yield here if here.state == "intact" else Node(depth + 1, below.kind, below.id, "as recorded", f"in {source}")
-
-
-def _archive_node(home: Home, item: Input, depth: int) -> Node:
-    found = sorted(home.archives.glob(f"*/{item.sha256}.zip"))
-    if not found:
-        return Node(depth, item.kind, item.id, "missing", f"{home.archives}/*/{item.sha256[:12]}….zip")
-    actual = sha256_file(found[0])
-    state = "intact" if actual == item.sha256 else f"changed: expected {item.sha256[:12]}, found {actual[:12]}"
-    return Node(depth, item.kind, item.id, state, str(found[0]))
+    def _archive(self, visit: Visit, item: Input) -> Node:
+        found = sorted(self.home.archives.glob(f"*/{item.sha256}.zip"))
+        actual = sha256_file(found[0]) if found else ""
+        if actual == item.sha256:
+            return Node(visit.depth, *item.key, "intact", str(found[0]))
+        sources = [source for manifest, source in self.elsewhere.values() if item in manifest.inputs]
+        if sources:
+            return Node(visit.depth, *item.key, "as recorded", f"in {sources[0]}")
+        if not found:
+            return Node(visit.depth, *item.key, "missing", f"{self.home.archives}/*/{item.sha256[:12]}….zip")
+        return Node(visit.depth, *item.key, f"changed: expected {item.sha256[:12]}, found {actual[:12]}", str(found[0]))
 
 
 def _state(directory: Path) -> str:
@@ -161,25 +140,6 @@ def _state(directory: Path) -> str:
     except IntegrityError as error:
         return f"changed: {error}"
     return "intact"
-
-
-def locate(home: Home, kind: str, id: str) -> Path:
-    """The directory of an artifact by kind and id, found by its manifest; raises :class:`UnknownId`."""
-    for where, manifest in _all_manifests(home):
-        if (manifest.kind, manifest.id) == (kind, id):
-            return where
-    raise UnknownId(f"no {kind} {id} under {home.root}")
-
-
-def _all_manifests(home: Home) -> Iterator[tuple[Path, Manifest]]:
-    roots = (
-        *(home.days, home.cards, home.ratings, home.plans, home.checkpoints),
-        *(home.artifacts, home.submissions, home.tournaments, home.drift),
-    )
-    for root in roots:
-        for path in sorted(root.rglob(MANIFEST)):
-            if not any(part.startswith(".tmp-") for part in path.parts):
-                yield path.parent, read_manifest(path.parent)
 
 
 def _directory_of(home: Home, path: Path | None) -> Path:
@@ -193,6 +153,10 @@ def _directory_of(home: Home, path: Path | None) -> Path:
         with tarfile.open(path) as archive:
             member = archive.extractfile(MANIFEST)
             values = json.loads(member.read()) if member else {}
-        return locate(home, "submission", values["id"])
+        key = ("submission", str(values["id"]))
     except (tarfile.TarError, KeyError, ValueError) as error:
         raise TcgError(f"{path} is not a submission of this project: {error}") from None
+    here = on_disk(home)
+    if key not in here:
+        raise UnknownId(f"no submission {key[1]} under {home.root}")
+    return here[key].path

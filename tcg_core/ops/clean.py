@@ -7,14 +7,13 @@ from pathlib import Path
 
 from tcg_core.base.atomic import discard
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import verify_files
+from tcg_core.base.manifest import Key, verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.kinds import DAY, STAGED
-from tcg_core.lineage.days import inputs_of_all
+from tcg_core.lineage.graph import registered
 from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.plan import REPORTS, Item, Plan, make_plan
-from tcg_core.ops.reach import Key
 from tcg_core.ops.retention import Retention
 from tcg_core.train.lock import trainer_lock
 
@@ -62,18 +61,10 @@ def _moved_on(home: Home, key: Key, seen: str) -> bool:
 def _in_order(home: Home, plan: Plan) -> list[Item]:
     """What was made before what it was made from, so that at no moment something is left without its lineage."""
     with catalog(home) as connection:
-        graph = {key: [edge.source for edge in edges] for key, edges in inputs_of_all(connection).items()}
-    depths: dict[Key, int] = {}
-
-    def depth(key: Key) -> int:
-        if key not in depths:
-            depths[key] = 0
-            depths[key] = 1 + max((depth(source) for source in graph.get(key, ())), default=0)
-        return depths[key]
-
+        heights = registered(connection).heights()
     first = [item for item in plan.items if item.action == "adopt"]
     rest = [item for item in plan.items if item.action in ("remove", "forget")]
-    return first + sorted(rest, key=lambda item: -depth(item.key) if item.key else 1)
+    return first + sorted(rest, key=lambda item: -heights.get(item.key, 0) if item.key else 1)
 
 
 def _do(home: Home, item: Item) -> None:

@@ -7,21 +7,20 @@ from pathlib import Path
 from tcg_core.base.atomic import TEMP_PREFIX
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, read_manifest, verify_files
+from tcg_core.base.manifest import MANIFEST, Input, Key, read_manifest, verify_files
 from tcg_core.catalog.datasets import DatasetRow
 from tcg_core.catalog.registry import Registered
-from tcg_core.ops.reach import Key
 
 
 @dataclass(frozen=True)
 class Orphan:
-    """manifest_key: kind and id by its manifest, None without one; inputs: keys of what it was made from; day: of a day's
+    """manifest_key: kind and id by its manifest, None without one; inputs: what it was made from; day: of a day's
     directory, else ""; awaited: the catalog knows such a build of the day; twin: the registry has this very id elsewhere;
     problem: what is wrong with it."""
 
     path: Path
     manifest_key: Key | None
-    inputs: tuple[Key, ...]
+    inputs: tuple[Input, ...]
     day: str
     awaited: bool
     twin: bool
@@ -50,15 +49,14 @@ def find(home: Home, rows: Iterable[Registered], datasets: Iterable[DatasetRow])
         except IntegrityError as error:
             yield Orphan(path, ("unreadable", path.name), (), day, False, False, f"damaged: {error}")
             continue
-        inputs = tuple((item.kind, item.id) for item in manifest.inputs)
         try:
             verify_files(path)
             problem = "not registered"
         except IntegrityError as error:
             problem = f"damaged: {error}"
-        key = (manifest.kind, manifest.id)
+        key = manifest.key
         twin = key in places and places[key] != path and places[key].exists()
-        yield Orphan(path, key, inputs, day, manifest.id in awaited, twin, problem)
+        yield Orphan(path, key, manifest.inputs, day, manifest.id in awaited, twin, problem)
 
 
 def _directories(home: Home) -> Iterator[tuple[Path, str]]:

@@ -10,15 +10,18 @@ from typing import Literal
 from tcg_core.arena.schedule import load_schedule
 from tcg_core.arena.worker import SCHEDULE
 from tcg_core.base.errors import TcgError
+from tcg_core.base.graph import Graph
 from tcg_core.base.home import Home
+from tcg_core.base.manifest import Input, Key
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
 from tcg_core.catalog.registry import Registered, rows_of
-from tcg_core.lineage.days import inputs_of_all, promotions
+from tcg_core.lineage.days import promotions
+from tcg_core.lineage.graph import registered as registered_graph
 from tcg_core.ops import leftovers, orphans
 from tcg_core.ops.listing import size, unfinished_runs
-from tcg_core.ops.reach import Artifact, Key, kept, lineage
+from tcg_core.ops.reach import Artifact, kept
 from tcg_core.ops.retention import Retention
 from tcg_core.submission.ladder import records
 
@@ -60,7 +63,7 @@ def make_plan(home: Home, retention: Retention) -> Plan:
     """Looks at registry and disk; changes nothing. Raises :class:`TcgError` for an id in ``retention.keep`` that is not there."""
     rows = rows_of(home)
     with catalog(home) as connection:
-        graph = {key: tuple(edge.source for edge in edges) for key, edges in inputs_of_all(connection).items()}
+        inputs = dict(registered_graph(connection).inputs)
         datasets = datasets_of(connection)
         changed = {
             row["dataset_id"]: row["changed_at"] for row in connection.execute("SELECT dataset_id, changed_at FROM datasets")
@@ -70,8 +73,8 @@ def make_plan(home: Home, retention: Retention) -> Plan:
     found = tuple(orphans.find(home, rows, datasets))
     for orphan in found:
         if orphan.manifest_key:
-            graph.setdefault(orphan.manifest_key, orphan.inputs)
-    graph |= _runs_of_steps(graph)
+            inputs.setdefault(orphan.manifest_key, orphan.inputs)
+    graph = Graph(inputs | _runs_of_steps(inputs))
     half, abandoned = (
         dict(leftovers.half_played(home, retention.running_days)),
         dict(leftovers.abandoned_runs(home, retention.recent_days)),
@@ -102,7 +105,7 @@ def make_plan(home: Home, retention: Retention) -> Plan:
     if retention.archives:
         gone = {item.key for item in versions}
         stay = {(kind, row.dataset_id) for row in datasets for kind in (DAY, STAGED) if (DAY, row.dataset_id) not in gone}
-        items += _old_archives(rows, archives, lineage(graph, {*why, *stay}))
+        items += _old_archives(rows, archives, {visit.key for visit in graph.back(*why, *stay)})
     return Plan(tuple(items), why)
 
 
@@ -164,8 +167,8 @@ def _unregistered(orphan: orphans.Orphan, why: dict[Key, str], retention: Retent
     return Item("remove", "orphan", orphan.path, orphan.problem, None, size(orphan.path))
 
 
-def _steps(home: Home, graph: dict[Key, tuple[Key, ...]]) -> Iterator[Item]:
-    referred = {id for inputs in graph.values() for kind, id in inputs if kind == "checkpoint_step"}
+def _steps(home: Home, graph: Graph) -> Iterator[Item]:
+    referred = {item.id for items in graph.inputs.values() for item in items if item.kind == "checkpoint_step"}
     for path in leftovers.unpointed_steps(home, referred):
         yield Item("remove", "checkpoint step", path, "no pointer names it", bytes=size(path))
 
@@ -215,7 +218,7 @@ def _old_archives(rows: list[Registered], present: set[str], needed: set[Key]) -
             )
 
 
-def _runs_of_steps(graph: dict[Key, tuple[Key, ...]]) -> dict[Key, tuple[Key, ...]]:
+def _runs_of_steps(inputs: dict[Key, tuple[Input, ...]]) -> dict[Key, tuple[Input, ...]]:
     """A step belongs to its run: what was made from ``RUN/step_N`` needs the run."""
-    steps = {key for inputs in graph.values() for key in inputs if key[0] == "checkpoint_step"}
-    return {(kind, id): (("checkpoint", id.split("/", 1)[0]),) for kind, id in steps}
+    steps = {item.key for items in inputs.values() for item in items if item.kind == "checkpoint_step"}
+    return {(kind, id): (Input("checkpoint", id.split("/", 1)[0], ""),) for kind, id in steps}

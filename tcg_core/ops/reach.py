@@ -1,10 +1,10 @@
 """Who may go: a pure function of the graph of artifacts. Nothing that a kept artifact was made from ever may."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-Key = tuple[str, str]
-Graph = Mapping[Key, tuple[Key, ...]]
+from tcg_core.base.graph import Graph
+from tcg_core.base.manifest import Key
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,6 @@ class Artifact:
     report: bool = False
 
 
-def lineage(graph: Graph, roots: Iterable[Key]) -> set[Key]:
-    """``roots`` and all they were made from, directly or through others; keys without an entry have no inputs."""
-    found, waiting = set(), list(roots)
-    while waiting:
-        key = waiting.pop()
-        if key not in found:
-            found.add(key)
-            waiting.extend(graph.get(key, ()))
-    return found
-
-
 def kept(
     graph: Graph, artifacts: Iterable[Artifact], named: Iterable[Key], recent_days: float, failed_days: float, latest: int
 ) -> dict[Key, str]:
@@ -50,8 +39,8 @@ def kept(
         roots = list(keys)
         for key in roots:
             why.setdefault(key, reason)
-        for key in lineage(graph, roots):
-            why.setdefault(key, f"needed by what is kept ({reason})")
+        for visit in graph.back(*roots):
+            why.setdefault(visit.key, f"needed by what is kept ({reason})")
 
     keep(named, "named")
     for artifact in held:
@@ -65,6 +54,6 @@ def kept(
             else:
                 keep([artifact.key], "the latest of its kind")
     submissions = {key for key in why if key[0] == "submission"}
-    evidence = [key for key, inputs in graph.items() if key[0] == "tournament" and inputs and inputs[0] in submissions]
+    evidence = [key for key, inputs in graph.inputs.items() if key[0] == "tournament" and inputs and inputs[0].key in submissions]
     keep(evidence, "the evidence for a kept submission")
     return why

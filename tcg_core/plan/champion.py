@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.base.errors import TcgError
+from tcg_core.base.graph import first_of
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Manifest, read_manifest
+from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
 from tcg_core.catalog.seen import seen_by
@@ -40,22 +41,22 @@ def reigning(home: Home) -> Reigning:
     if submission == BOOTSTRAP:
         return Reigning(submission, why=f"the champion is the built-in {BOOTSTRAP}, which no run made")
     try:
-        artifact = _input(read_manifest(registry.find(home, SUBMISSION, submission)), ARTIFACT)
+        artifact = first_of(read_manifest(registry.find(home, SUBMISSION, submission)).inputs, ARTIFACT)
         if artifact is None:
             return Reigning(submission, why=f"champion {submission} was packed from no {ARTIFACT}, so no run made it")
-        converted = read_manifest(registry.find(home, ARTIFACT, artifact))
-        run = _input(converted, CHECKPOINT)
+        converted = read_manifest(registry.find(home, ARTIFACT, artifact.id))
+        run = first_of(converted.inputs, CHECKPOINT)
         if run is None:
-            return Reigning(submission, why=f"champion {submission}: {ARTIFACT} {artifact} was made from no {CHECKPOINT}")
-        pointer = _pointer(registry.find(home, CHECKPOINT, run), str(converted.config["step_content"]))
+            return Reigning(submission, why=f"champion {submission}: {ARTIFACT} {artifact.id} was made from no {CHECKPOINT}")
+        pointer = _pointer(registry.find(home, CHECKPOINT, run.id), str(converted.config["step_content"]))
     except TcgError as error:
         raise ChampionRefused(f"champion {submission} cannot be gone on from: {error}; {REMEDY}") from None
     if not pointer:
         raise ChampionRefused(
-            f"champion {submission} cannot be gone on from: no pointer of run {run} names step {converted.config['step']}, "
+            f"champion {submission} cannot be gone on from: no pointer of run {run.id} names step {converted.config['step']}, "
             f"which it was converted from; {REMEDY}"
         )
-    return Reigning(submission, run, pointer)
+    return Reigning(submission, run.id, pointer)
 
 
 def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
@@ -65,10 +66,6 @@ def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
         seen_by(home, of.run)
     except TcgError as error:
         raise ChampionRefused(f"champion {of.submission} cannot be gone on from: {error}; {UNFIT}") from None
-
-
-def _input(manifest: Manifest, kind: str) -> str | None:
-    return next((item.id for item in manifest.inputs if item.kind == kind), None)
 
 
 def _pointer(run: Path, content: str) -> str:

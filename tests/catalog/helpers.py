@@ -10,6 +10,7 @@ from tcg_core.catalog.datasets import stage, validate
 from tcg_core.catalog.days import record_archive, record_episodes
 from tcg_core.catalog.files import remember
 from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Seat
+from tcg_core.lineage.graph import registered
 
 DECK = sha256_bytes(b"deck")
 
@@ -73,3 +74,9 @@ def planned(home: Home, run: str, days: tuple[str, ...], parent: str = "") -> No
     with publishing(home.plans / run) as temporary:
         write_json(temporary / "summary.json", {"days": [{"day": day, "sha256": files[day]} for day in days]})
         write_manifest(temporary, Manifest("work_plan", run, inputs, {}, "code", {}, hash_files(temporary)))
+
+
+def users_of(home: Home, kind: str, id: str) -> list[tuple[str, str]]:
+    """(kind, id) of every artifact made from this one, directly or through others."""
+    with catalog(home) as connection:
+        return [visit.key for visit in registered(connection).forward((kind, id))][1:]

@@ -6,6 +6,7 @@ from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
+from tests.catalog.helpers import users_of
 
 GOOD, BAD, WARNED = Check("a", True, "fine"), Check("b", False, "it is broken"), Check("c", False, "hm", "WARN")
 
@@ -61,7 +62,7 @@ def test_a_missing_directory_is_named(home):
 def test_users_are_found_through_others(home):
     plan = artifact(home, "plan", inputs=(Input("parquet_day", "day", "0" * 64),))
     artifact(home, "run", inputs=(plan.as_input(),), kind="checkpoint")
-    assert registry.users_of(home, "parquet_day", "day") == [("work_plan", "plan"), ("checkpoint", "run")]
+    assert users_of(home, "parquet_day", "day") == [("work_plan", "plan"), ("checkpoint", "run")]
 
 
 def test_the_registry_is_rebuilt_from_disk(home):
@@ -80,7 +81,7 @@ def test_the_registry_is_rebuilt_from_disk(home):
     assert [(r.kind, r.id, r.path, r.content, r.state) for r in after] == [
         (r.kind, r.id, r.path, r.content, r.state) for r in before
     ]
-    assert registry.users_of(home, "parquet_day", "day") == [("work_plan", plan.id)]
+    assert users_of(home, "parquet_day", "day") == [("work_plan", plan.id)]
 
 
 def test_a_path_outside_the_home_is_refused(home, tmp_path):

@@ -10,6 +10,7 @@ from tcg_core.days.errors import DayError
 from tcg_core.days.promote import promote_day, verify_day
 from tcg_core.days.take import take_archive
 from tcg_core.recipe import Selection
+from tests.catalog.helpers import users_of
 from tests.days.conftest import V1
 from tests.days.replays import members, put
 
@@ -131,4 +132,4 @@ def test_the_registry_of_days_is_rebuilt_from_disk(staged):
     registry.rebuild(staged)
     after = {(row.kind, row.id, row.state) for row in registry.rows_of(staged)}
     assert before - after == {("staged_day", built.id, "passed")} and after < before
-    assert registry.users_of(staged, "day_archive", registry.rows_of(staged, "day_archive")[0].id) == [("parquet_day", built.id)]
+    assert users_of(staged, "day_archive", registry.rows_of(staged, "day_archive")[0].id) == [("parquet_day", built.id)]

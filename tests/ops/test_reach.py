@@ -3,9 +3,19 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tcg_core.ops.reach import Artifact, kept, lineage
+from tcg_core.base.graph import Graph
+from tcg_core.base.manifest import Input
+from tcg_core.ops.reach import Artifact, kept
 
 KINDS = ("parquet_day", "work_plan", "checkpoint", "torch_artifact", "submission", "tournament", "ratings")
+
+
+def graph_of(keys):
+    return Graph({key: tuple(Input(*source, "") for source in sources) for key, sources in keys.items()})
+
+
+def lineage(graph, roots):
+    return {visit.key for visit in graph.back(*roots)}
 
 
 @st.composite
@@ -20,7 +30,7 @@ def homes(draw):
         keys.append(key)
         artifacts.append(Artifact(key, draw(st.floats(0, 60)), draw(st.booleans()), kind, index, report=kind == "ratings"))
     named = draw(st.lists(st.sampled_from(keys), max_size=2))
-    return graph, artifacts, named, draw(st.floats(0, 50)), draw(st.floats(0, 20)), draw(st.integers(1, 3))
+    return graph_of(graph), artifacts, named, draw(st.floats(0, 50)), draw(st.floats(0, 20)), draw(st.integers(1, 3))
 
 
 @settings(max_examples=200, deadline=None)
@@ -38,9 +48,9 @@ def test_whatever_stays_keeps_its_whole_lineage(case):
         passed = [a for a in artifacts if a.group == group and a.passed]
         assert {a.key for a in passed[-latest:]} <= set(why)
         assert passed or max((a for a in artifacts if a.group == group), key=lambda a: a.sequence).key in why
-    for key, inputs in graph.items():
-        if key[0] == "tournament" and inputs and inputs[0][0] == "submission":
-            assert key in why or "evidence" in why.get(inputs[0], "evidence"), "a kept submission lost its evidence"
+    for key, inputs in graph.inputs.items():
+        if key[0] == "tournament" and inputs and inputs[0].kind == "submission":
+            assert key in why or "evidence" in why.get(inputs[0].key, "evidence"), "a kept submission lost its evidence"
 
 
 @settings(max_examples=200, deadline=None)
@@ -51,9 +61,9 @@ def test_what_goes_is_old_unnamed_and_nothing_kept_needs_it(case):
     gone = {artifact.key: artifact for artifact in artifacts if artifact.key not in why}
     for key, artifact in gone.items():
         assert key not in named and artifact.age >= (recent if artifact.passed else failed)
-        users = {other for other, inputs in graph.items() if key in inputs} & set(why)
+        users = {other for other, inputs in graph.inputs.items() if key in [item.key for item in inputs]} & set(why)
         assert all(user[0] == "ratings" and why[user] == "the latest of its kind" for user in users)
     rest = [artifact for artifact in artifacts if artifact.key in why]
-    left = {key: inputs for key, inputs in graph.items() if key in why}
+    left = Graph({key: inputs for key, inputs in graph.inputs.items() if key in why})
     again = kept(left, rest, named, recent, failed, latest)
     assert {artifact.key for artifact in rest} == set(again) & {a.key for a in rest}, "a second clean-up finds more to remove"

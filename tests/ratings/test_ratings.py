@@ -16,7 +16,7 @@ from tcg_core.ratings.leaderboards import import_leaderboard, leaderboards
 from tcg_core.ratings.stage import rate_agents
 from tcg_core.ratings.table import TABLE, read_ratings
 from tcg_core.recipe import Selection
-from tests.catalog.helpers import add_day, episode
+from tests.catalog.helpers import add_day, episode, users_of
 
 ONE, TWO, THREE = "2026-08-01", "2026-08-02", "2026-08-03"
 
@@ -209,7 +209,7 @@ def test_the_artifact_is_registered_with_the_days_it_came_from(three):
     assert registry.require_passed(three, "ratings", built.id, ("as_of", "one_row_each")) == built.path
     with catalog(three) as connection:
         ids = [row.dataset_id for row in datasets_of(connection, state="validated")]
-    assert all(("ratings", built.id) in registry.users_of(three, "parquet_day", id) for id in ids)
+    assert all(("ratings", built.id) in users_of(three, "parquet_day", id) for id in ids)
 
 
 def test_without_a_validated_day_it_says_so(home):

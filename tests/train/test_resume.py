@@ -30,6 +30,7 @@ from tcg_core.train.runs.checkpoint import Payload, read_step
 from tcg_core.train.runs.contract import RESUMED, refuse_parent
 from tcg_core.train.session import open_session
 from tcg_core.train.step import Stepper, flat
+from tests.catalog.helpers import users_of
 from tests.train.toy import DAYS, RECIPE, toy_home, toy_plan
 
 TOTAL = 400
@@ -142,7 +143,7 @@ def test_the_parent_is_part_of_the_identity(parent: Parent, tmp_path: Path) -> N
     manifest = read_manifest(parent.home.plans / latest.id)
     assert ("checkpoint", parent.plan.id) in {(item.kind, item.id) for item in manifest.inputs}
     assert manifest.config["parent"]["sha256"] == latest.parent.sha256  # type: ignore[union-attr]
-    assert ("work_plan", latest.id) in registry.users_of(parent.home, "checkpoint", parent.plan.id)
+    assert ("work_plan", latest.id) in users_of(parent.home, "checkpoint", parent.plan.id)
     # Its orders go on too: the first epoch of the child is not the first of the parent again.
     first, again = latest.orders["train"][0].chunks, parent.plan.orders["train"][0].chunks
     assert sorted(first.tolist()) == sorted(again.tolist())

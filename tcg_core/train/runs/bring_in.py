@@ -12,8 +12,9 @@ from pathlib import Path
 from tcg_core.base.atomic import publishing
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import IntegrityError
+from tcg_core.base.graph import Visit, made_first
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, Input, Manifest, read_manifest, verify_files
+from tcg_core.base.manifest import MANIFEST, Input, Key, Manifest, read_manifest, verify_files
 from tcg_core.catalog import registry
 from tcg_core.lineage.imported import record
 from tcg_core.train.errors import BringRefused
@@ -48,39 +49,45 @@ def bring_in(home: Home, source: Home, run: str) -> Brought:
     finished, whose checks failed or are not on record, or that is here with another content, and
     :class:`IntegrityError` naming a file that is not as it was recorded.
     """
-    parts: dict[tuple[str, str], Part] = {}
-    days: dict[str, Manifest] = {}
-    _collect(source, Input(RUN, run, ""), parts, days)
-    for part in parts.values():
+    parts, days = _collect(source, run)
+    for part in parts:
         _refuse_other(home, part.manifest)
-    copied = [(part.manifest.kind, part.manifest.id) for part in parts.values() if _publish(home, part)]
+    copied = [part.manifest.key for part in parts if _publish(home, part)]
     elsewhere = tuple(manifest for manifest in days.values() if not _day_is_here(home, manifest))
     record(home, run, source.root, elsewhere)
     return Brought(run, tuple(copied), tuple(sorted(day for day, manifest in days.items() if manifest in elsewhere)))
 
 
-def _collect(source: Home, wanted: Input, parts: dict[tuple[str, str], Part], days: dict[str, Manifest]) -> None:
-    """Adds an artifact after all it was made from, verified."""
-    if (wanted.kind, wanted.id) in parts:
-        return
-    path = _place(source, wanted.kind, wanted.id)
+def _collect(source: Home, run: str) -> tuple[list[Part], dict[str, Manifest]]:
+    """The run and all it was made from, verified, each after all that it was made from; and manifests of the days by date."""
+    found: dict[Key, Part] = {}
+    days: dict[str, Manifest] = {}
+
+    def inputs_of(visit: Visit) -> list[Input]:
+        part = found[visit.key] = _verified(source, visit)
+        planned = {}
+        if part.manifest.kind == PLAN:
+            planned = {day["dataset_id"]: day for day in json.loads((part.path / "summary.json").read_text())["days"]}
+        for item in part.manifest.inputs:
+            if item.kind == DAY and item.id in planned:
+                days[planned[item.id]["day"]] = _day(source, item, planned[item.id])
+        return [item for item in part.manifest.inputs if item.kind != DAY]
+
+    return [found[visit.key] for visit in made_first([(RUN, run)], inputs_of)], days
+
+
+def _verified(source: Home, visit: Visit) -> Part:
+    kind, id = visit.key
+    path = _place(source, kind, id)
     if not (path / MANIFEST).is_file():
         unfinished = "; it is not finished: recover it in its own home first (tcg train RUN)" if path.is_dir() else ""
-        raise BringRefused(f"{wanted.kind} {wanted.id} is not whole in {source.root}{unfinished}")
+        raise BringRefused(f"{kind} {id} is not whole in {source.root}{unfinished}")
     manifest = verify_files(path)
-    if (manifest.kind, manifest.id) != (wanted.kind, wanted.id) or wanted.sha256 not in ("", manifest.content):
-        raise IntegrityError(f"{path} is not the {wanted.kind} {wanted.id} that the run was made from")
+    if manifest.key != visit.key or (visit.item and visit.item.sha256 != manifest.content):
+        raise IntegrityError(f"{path} is not the {kind} {id} that the run was made from")
     if manifest.kind == RUN:
         _verify_steps(path)
-    planned = {}
-    if manifest.kind == PLAN:
-        planned = {day["dataset_id"]: day for day in json.loads((path / "summary.json").read_text())["days"]}
-    for item in manifest.inputs:
-        if item.kind != DAY:
-            _collect(source, item, parts, days)
-        elif item.id in planned:
-            days[planned[item.id]["day"]] = _day(source, item, planned[item.id])
-    parts[manifest.kind, manifest.id] = Part(manifest, path, _checks(source, manifest))
+    return Part(manifest, path, _checks(source, manifest))
 
 
 def _verify_steps(run: Path) -> None:

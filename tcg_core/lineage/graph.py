@@ -1,0 +1,44 @@
+"""The lineage graph of a home, loaded: all that is registered, from the catalog; all that lies there, from the manifests."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.graph import Graph
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import MANIFEST, Input, Key, Manifest, read_manifest
+
+
+def registered(connection: sqlite3.Connection) -> Graph:
+    """Every registered artifact that was made from something."""
+    found: dict[Key, list[Input]] = {}
+    for row in connection.execute("SELECT * FROM artifact_inputs ORDER BY kind, id, position"):
+        item = Input(row["input_kind"], row["input_id"], row["input_sha256"])
+        found.setdefault((row["kind"], row["id"]), []).append(item)
+    return Graph({key: tuple(items) for key, items in found.items()})
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an artifact lies, and its manifest."""
+
+    path: Path
+    manifest: Manifest
+
+
+def on_disk(home: Home) -> dict[Key, Place]:
+    """All artifacts by their manifests; of two of the same id that of the later path. A staged day is not among them."""
+    return {place.manifest.key: place for place in _places(home)}
+
+
+def _places(home: Home) -> Iterator[Place]:
+    roots = (
+        *(home.days, home.cards, home.ratings, home.plans, home.checkpoints),
+        *(home.artifacts, home.submissions, home.tournaments, home.drift),
+    )
+    for root in roots:
+        for path in sorted(root.rglob(MANIFEST)):
+            if not any(part.startswith(TEMP_PREFIX) for part in path.parts):
+                yield Place(path.parent, read_manifest(path.parent))
