@@ -29,14 +29,18 @@ from tcg_core.plan.build import build_plan
 from tcg_core.plan.champion import reigning
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.plan.load import load_plan
+from tcg_core.plan.parent import find_parent
 from tcg_core.plan.plan import Plan
-from tcg_core.recipe import Selection, Split
+from tcg_core.recipe import Recipe, Selection, Split
 from tcg_core.replay.record_day import record_day
 from tcg_core.submission.pack import pack
 from tcg_core.train.run import train
+from tcg_core.train.runs.base import horizon_of
 from tests.train.toy import DAYS, RECIPE, toy_home
 
 NEW_DAY, EPISODES = "2026-08-03", 12
+#: Updates of the horizon that a recipe sets for a run from fresh weights.
+FRESH_STEPS = 5_000
 MONDAY, TUESDAY, SUNDAY = date(2026, 8, 3), date(2026, 8, 4), date(2026, 8, 2)
 NIGHTLY = Nightly(
     recipe=replace(RECIPE, selection=Selection(last_n_days=14), split=Split(val_frac=0.3)),
@@ -65,6 +69,10 @@ def made(home: Home, recipe: object) -> tuple[Plan, str]:
     packed = pack(home, artifact.id)
     assert packed.passed
     return load_plan(home, plan.id), packed.id
+
+
+def build_plan_of(home: Home, recipe: Recipe) -> Plan:
+    return load_plan(home, build_plan(home, recipe).id)
 
 
 def add_recorded(home: Home, day: str, episodes: int = EPISODES) -> None:
@@ -201,6 +209,30 @@ def test_the_finetune_settings_reach_the_recipe(nights: Nights) -> None:
     assert recipe.selection == Selection(all_days=True, unseen_by=nights.first.id, replay=0.1)
     resumed = replace(settings, scheduler_state="resume", lr=NIGHTLY.recipe.optimizer.lr)
     assert tonight(nights.home, replace(NIGHTLY, finetune=resumed), MONDAY).recipe.resume.scheduler_state == "resume"
+
+
+def test_a_finetune_has_the_horizon_of_its_own_run(nights: Nights, copied: Home) -> None:
+    """The nightly recipe sets that of a fresh run; kept, the rate of a fine-tune would never come down."""
+    add_recorded(copied, NEW_DAY)
+    long = replace(NIGHTLY, recipe=replace(NIGHTLY.recipe, schedule=replace(NIGHTLY.recipe.schedule, total_steps=FRESH_STEPS)))
+    assert horizon_of(build_plan_of(copied, of_mode(copied, long, "fresh").recipe)).total == FRESH_STEPS
+    plan = build_plan_of(copied, tonight(copied, long, TUESDAY).recipe)
+    parent = plan.parent
+    assert parent is not None and len({FRESH_STEPS, plan.horizon, parent.scheduler_total_steps}) == 3
+    horizon = horizon_of(plan)
+    assert horizon.total == plan.horizon
+    assert horizon.rate(plan.horizon) == pytest.approx(long.finetune.lr * long.recipe.schedule.lr_min_ratio)
+
+
+def test_a_finetune_that_resumes_the_schedule_has_the_horizon_of_its_parent(nights: Nights) -> None:
+    """Whatever the nightly recipe sets: the plan would be refused for another one than the parent's."""
+    settings = FineTune(scheduler_state="resume", lr=NIGHTLY.recipe.optimizer.lr)
+    schedule = replace(NIGHTLY.recipe.schedule, total_steps=FRESH_STEPS)
+    night = replace(NIGHTLY, recipe=replace(NIGHTLY.recipe, schedule=schedule), finetune=settings)
+    plan = replace(nights.first, recipe=tonight(nights.home, night, MONDAY).recipe)
+    found = find_parent(nights.home, plan.recipe)
+    assert found is not None
+    assert horizon_of(replace(plan, parent=found[0])).total == nights.first.horizon != FRESH_STEPS
 
 
 def _sides(plan: Plan) -> dict[int, bool]:

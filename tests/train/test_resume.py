@@ -136,6 +136,24 @@ def test_reset_takes_the_weights_only_and_another_plan(parent: Parent) -> None:
     assert session.progress.best is None
 
 
+@pytest.mark.parametrize(
+    ("state", "total_steps", "expected"),
+    [("reset", 0, "own"), ("reset", 77, 77), ("resume", 0, TOTAL), ("resume", TOTAL, TOTAL)],
+)
+def test_whose_horizon_a_run_has(parent: Parent, state: Any, total_steps: int, expected: Any) -> None:
+    """That of the recipe, else its own updates; a resumed schedule keeps the parent's. It is what the checkpoint records."""
+    schedule = dataclasses.replace(LONG.schedule, total_steps=total_steps)
+    plan = toy_plan(parent.home, parent.child(resume={"scheduler_state": state}, schedule=schedule))
+    assert plan.parent is not None and plan.parent.scheduler_total_steps == TOTAL != plan.horizon
+    from tcg_core.train.data import open_cards
+
+    session = open_session(parent.home, plan, open_cards(parent.home, plan), "cpu", False)
+    wanted = plan.horizon if expected == "own" else expected
+    assert session.horizon.total == session.contract["scheduler_total_steps"] == wanted
+    assert session.contract["scheduler_contract"]["total_steps"] == wanted
+    assert session.base.scheduler == (parent.plan.horizon if state == "resume" else 0)
+
+
 def test_the_parent_is_part_of_the_identity(parent: Parent, tmp_path: Path) -> None:
     latest = toy_plan(parent.home, parent.child())
     earlier = toy_plan(parent.home, parent.child(resume={"checkpoint": "epoch_0000"}))
