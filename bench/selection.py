@@ -58,7 +58,7 @@ def fill(home: Home, days: int, episodes: int) -> None:
                 order_day(connection, day)
                 connection.execute(
                     "INSERT INTO datasets SELECT ?, ?, 'validated', NULL, ?, ?, ?, sum(rows), count(*), 200, 'v1', 's', 'c', ?,"
-                    " 'now', 'now' FROM episodes WHERE day = ?",
+                    " 'now', 'now', NULL FROM episodes WHERE day = ?",
                     (sha[:16], day, relative, sha256_bytes(data), len(data), sha, day),
                 )
                 remember(connection, path, f"{relative}/rows.parquet", sha256_bytes(data))

@@ -35,7 +35,7 @@ def news(home: Home, recipe: Recipe | None = None) -> News:
         require_present_code(connection, selected)
     digest = sha256_json(
         {
-            "days": [[day.day, day.sha256] for day in selected],
+            "days": [[day.day, day.rows_digest or day.sha256] for day in selected],
             "code": {asset: code_version(asset) for asset in CHAIN_ASSETS},
             "recipe": to_dict(recipe),
         }

@@ -35,12 +35,14 @@ def stage(connection: sqlite3.Connection, record: DatasetRecord) -> None:
     values = asdict(record) | {"generations": "+".join(record.generations), "now": now()}
     connection.execute(
         "INSERT INTO datasets (dataset_id, day, state, path, sha256, bytes, rows, episodes, row_groups, generations,"
-        " schema_digest, code, archive_sha256, created_at, changed_at)"
+        " schema_digest, code, archive_sha256, rows_digest, created_at, changed_at)"
         " VALUES (:dataset_id, :day, 'staged', :path, :sha256, :bytes, :rows, :episodes, :row_groups, :generations,"
-        " :schema_digest, :code, :archive_sha256, :now, :now)"
+        " :schema_digest, :code, :archive_sha256, :rows_digest, :now, :now)"
         " ON CONFLICT (day, dataset_id) DO UPDATE SET state = 'staged', reason = NULL, path = :path, sha256 = :sha256,"
         " bytes = :bytes, rows = :rows, episodes = :episodes, row_groups = :row_groups, generations = :generations,"
-        " schema_digest = :schema_digest, code = :code, changed_at = :now",
+        " schema_digest = :schema_digest, code = :code, changed_at = :now,"
+        # The same bytes hold the same rows, also where whoever staged them did not say which.
+        " rows_digest = CASE WHEN :rows_digest IS NOT NULL THEN :rows_digest WHEN sha256 = :sha256 THEN rows_digest END",
         values,
     )
 
@@ -65,6 +67,11 @@ def mark(connection: sqlite3.Connection, day: str, dataset_id: str, state: str, 
         "UPDATE datasets SET state = ?, reason = ?, changed_at = ? WHERE day = ? AND dataset_id = ?",
         (state, reason, now(), day, dataset_id),
     )
+
+
+def set_rows_digest(connection: sqlite3.Connection, day: str, dataset_id: str, digest: str) -> None:
+    """Records the hash of a dataset's logical rows, where it was built without."""
+    connection.execute("UPDATE datasets SET rows_digest = ? WHERE day = ? AND dataset_id = ?", (digest, day, dataset_id))
 
 
 def supersede_all(connection: sqlite3.Connection, day: str) -> None:

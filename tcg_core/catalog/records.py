@@ -71,7 +71,8 @@ class EpisodeRecord:
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """A built day: what its directory holds. ``path`` is relative to the home."""
+    """A built day: what its directory holds. ``path`` is relative to the home; ``sha256`` is of the file of rows, for its
+    integrity; ``rows_digest`` of the logical rows in it, None where it was built without and was not read since."""
 
     dataset_id: str
     day: str
@@ -85,3 +86,4 @@ class DatasetRecord:
     schema_digest: str
     code: str
     archive_sha256: str
+    rows_digest: str | None

@@ -302,5 +302,12 @@ _NO_STALE_STATE = Migration(
     ),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER, _NO_STALE_STATE)
+_ROWS_DIGEST = Migration(
+    7,
+    "the hash of the logical rows of each dataset",
+    # NULL: built before it was recorded and not read since (rows/digest.py).
+    (f"ALTER TABLE datasets ADD COLUMN rows_digest TEXT {_SHA.format('rows_digest')}",),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER, _NO_STALE_STATE, _ROWS_DIGEST)
 VERSION = MIGRATIONS[-1].number

@@ -31,7 +31,8 @@ ROWS_FILE = "rows.parquet"
 
 @dataclass(frozen=True)
 class SelectedDay:
-    """One validated day. ``path`` is its rows.parquet, ``sha256`` that file's; rows and episodes count what is kept.
+    """One validated day. ``path`` is its rows.parquet, ``sha256`` that file's; rows and episodes count what is kept;
+    ``rows_digest`` is the hash of the logical rows, None where nobody has read them since it is recorded.
 
     ``kept``: episode ids to read, ascending; None for all of the file. ``repeated``: episodes left to an earlier day.
     ``rating``: by which ratings ``top_elo`` chose; None without ``top_elo``. ``replayed``: with ``unseen_by``, a sample of
@@ -47,6 +48,7 @@ class SelectedDay:
     row_groups: int
     dataset_id: str
     schema_digest: str
+    rows_digest: str | None
     kept: tuple[int, ...] | None = None
     repeated: int = 0
     rating: DayRating | None = None
@@ -123,6 +125,7 @@ def _validated(connection: sqlite3.Connection) -> list[SelectedDay]:
             r["row_groups"],
             r["dataset_id"],
             r["schema_digest"],
+            r["rows_digest"],
         )
         for r in connection.execute(query)
     ]
@@ -197,14 +200,14 @@ def _unseen(
     seen = seen_by(home_of(connection), selection.unseen_by)
     touched = kept.rows([day.day for day in days if day.day in kept])
     candidates = [
-        Candidate(day.day, touched.get(day.day, day.rows), day.sha256 in seen.files, partial(kept.episodes, day.day))
+        Candidate(day.day, touched.get(day.day, day.rows), seen.has(day.sha256, day.rows_digest), partial(kept.episodes, day.day))
         for day in days
     ]
     taken = take_unseen(candidates, selection, seed, len(seen.runs))
     for name, episodes in taken.kept.items():
         if episodes is not None:
             kept.put(name, episodes)
-    return [replace(day, replayed=day.sha256 in seen.files) for day in days if day.day in taken.kept]
+    return [replace(day, replayed=seen.has(day.sha256, day.rows_digest)) for day in days if day.day in taken.kept]
 
 
 def _share(days: list[SelectedDay], kept: Kept, rows: int) -> None:

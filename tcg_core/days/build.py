@@ -163,6 +163,7 @@ def _record(
         schema_digest=manifest.config["schema"],
         code=manifest.code,
         archive_sha256=manifest.inputs[0].sha256,
+        rows_digest=facts.get("rows_digest"),
     )
     with catalog(home) as connection, transaction(connection):
         record_episodes(connection, day, records, decks)

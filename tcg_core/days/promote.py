@@ -17,6 +17,7 @@ from tcg_core.catalog.kinds import DAY, STAGED
 from tcg_core.days.errors import DayError
 from tcg_core.days.staged_checks import CATALOG_CHECKS, STAGED_CHECKS
 from tcg_core.rows.arrow import ARROW_SCHEMA
+from tcg_core.rows.digest import fill_digests
 from tcg_core.rows.reader import ROWS, DayReader
 
 
@@ -32,6 +33,8 @@ def promote_day(home: Home, day: str) -> Built:
     reused = row.state == "validated"
     if not reused:
         registry.require_passed(home, STAGED, row.dataset_id, (*STAGED_CHECKS, *CATALOG_CHECKS))
+    # What is superseded may be cleaned away: runs that were trained on it are to be known by its rows.
+    fill_digests(home, [day])
     path = _publish(home, row)
     check = intact(path, row)
     if not check.passed:

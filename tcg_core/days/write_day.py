@@ -13,6 +13,7 @@ from tcg_core.days.members import ExpectedLane
 from tcg_core.days.plots import draw_shape
 from tcg_core.days.pool import processed
 from tcg_core.replay.archive import Archive
+from tcg_core.replay.episode import PARSER_VERSION
 from tcg_core.rows.reader import ROWS
 from tcg_core.rows.writer import DayWriter
 
@@ -50,6 +51,8 @@ def write_day(archive: Archive, day: str, directory: Path, workers: int) -> Writ
     draw_shape(directory / SHAPE, day, records, options)
     facts = {
         "rows": writer.rows,
+        "rows_digest": writer.rows_digest,
+        "parser_version": PARSER_VERSION,
         "row_groups": writer.row_groups,
         "decoded_bytes": writer.decoded_bytes,
         "generations": sorted(writer.generations),

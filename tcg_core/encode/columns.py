@@ -1,6 +1,5 @@
 """Rows in memory, by column: the one form between encoder, Parquet, batch builder and play."""
 
-import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tcg_core.encode.digest import rows_digest
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.schema import SCHEMA, Schema, Stream
 from tcg_core.encode.would_ko import MEMORY_SCHEMA
@@ -56,15 +56,8 @@ class Columns:
         return Columns(len(index), values, offsets)
 
     def digest(self) -> str:
-        """Hex SHA-256 of the logical rows: the same streams with the same values, whatever file they came from."""
-        total = hashlib.sha256()
-        for name, array in sorted(self.values.items()):
-            kind = "str" if array.dtype == object else array.dtype.newbyteorder("<").str
-            data = "\n".join(map(repr, array.tolist())).encode() if array.dtype == object else array.tobytes()
-            total.update(f"{name}|{kind}|{array.shape}|".encode() + data)
-        for group, bounds in sorted(self.offsets.items()):
-            total.update(f"{group}|".encode() + np.diff(bounds).astype("<i8").tobytes())
-        return total.hexdigest()
+        """Hex SHA-256 of the logical rows (:mod:`tcg_core.encode.digest`)."""
+        return rows_digest((self,))
 
     def nbytes(self) -> int:
         """Bytes held, text counted as one 4-byte dictionary index."""

@@ -11,10 +11,10 @@ from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
-from tcg_core.catalog.seen import seen_by
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.plan.parent import find_parent
 from tcg_core.recipe import Recipe
+from tcg_core.rows.digest import fill_digests_for
 
 SUBMISSION, ARTIFACT, CHECKPOINT = "submission", "torch_artifact", "checkpoint"
 REMEDY = "restore it from a backup, or train once from fresh weights: `tcg nightly set mode full`"
@@ -63,7 +63,8 @@ def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
     """Raises :class:`ChampionRefused`, with what to do, if ``recipe`` cannot go on from the champion's run."""
     try:
         find_parent(home, recipe)
-        seen_by(home, of.run)
+        # Which days are unseen is asked next: what that needs to know of their rows is read here, once.
+        fill_digests_for(home, of.run)
     except TcgError as error:
         raise ChampionRefused(f"champion {of.submission} cannot be gone on from: {error}; {UNFIT}") from None
 

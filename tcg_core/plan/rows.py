@@ -13,7 +13,8 @@ Array = npt.NDArray[Any]
 class PlanDay:
     """A validated day of the plan. first_row: global number of its first row (days in the plan's order, all rows of a
     file counted, selected or not); first_group: likewise of its first row group; path: of the Parquet file, below the home;
-    sha256: of that file; content: content hash of the dataset's manifest."""
+    sha256: of that file; content: content hash of the dataset's manifest; rows_digest: of the logical rows, "" in a plan that was
+    made before it was recorded, or where nobody has read the day since."""
 
     day: str
     dataset_id: str
@@ -24,6 +25,7 @@ class PlanDay:
     first_row: int
     row_groups: int
     first_group: int
+    rows_digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from tcg_core.plan.rows import IdentityRows, PlanDay
 from tcg_core.plan.split import validation_episodes
 from tcg_core.plan.unseen import unseen_facts
 from tcg_core.recipe import Recipe
+from tcg_core.rows.digest import fill_digests_for
 from tcg_core.rows.reader import DayReader
 
 _STREAMS = ("episode_id", "game", "side", "step_id", "new_episode", "aux_valid")
@@ -52,6 +53,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
     kept: dict[str, list[list[int]]] = {}
     settings: dict[str, dict[str, Any] | None] = {}
     first_row = first_group = 0
+    fill_digests_for(home, recipe.selection.unseen_by)
     with catalog(home) as connection:
         chosen = select_days(connection, recipe.selection, recipe.generations)
         require_present_code(connection, chosen)
@@ -75,6 +77,7 @@ def select(home: Home, recipe: Recipe) -> Selected:
                     first_row,
                     len(reader.row_groups),
                     first_group,
+                    day.rows_digest or "",
                 )
             )
             parts.append(rows)

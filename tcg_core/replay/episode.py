@@ -15,8 +15,10 @@ from tcg_core.replay.outcome import OutcomeConflict, Tally, game_outcomes
 from tcg_core.replay.picks import NotPicks, check_legal, normalise
 from tcg_core.replay.structs import State
 
-__all__ = ["Decision", "Episode", "Game", "Quarantine", "parse_episode"]
+__all__ = ["PARSER_VERSION", "Decision", "Episode", "Game", "Quarantine", "parse_episode"]
 
+#: Raised when a replay is meant to be read otherwise: days read under another version are built again, never proven equal.
+PARSER_VERSION = 1
 _ACTIVE = "ACTIVE"
 _Steps = list[tuple[Entry, Entry]]
 

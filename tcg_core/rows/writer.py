@@ -8,6 +8,7 @@ import pyarrow.parquet as parquet
 
 from tcg_core.base.atomic import naming
 from tcg_core.encode.columns import Columns
+from tcg_core.encode.digest import RowsDigest
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.rows.arrow import ARROW_SCHEMA, file_metadata, to_table
 
@@ -34,6 +35,7 @@ class DayWriter:
         self.row_groups = 0
         self.decoded_bytes = 0
         self.generations: set[str] = set()
+        self._digest = RowsDigest()
         self._file: Any = parquet.ParquetWriter(
             path,
             ARROW_SCHEMA,
@@ -55,6 +57,11 @@ class DayWriter:
         else:
             with naming(self._path):
                 self._file.close()
+
+    @property
+    def rows_digest(self) -> str:
+        """Hash of the logical rows that were written (:mod:`tcg_core.encode.digest`)."""
+        return self._digest.hexdigest()
 
     def add(self, episode: Columns) -> None:
         """Adds all rows of one episode (of one generation)."""
@@ -83,6 +90,7 @@ class DayWriter:
         columns = Columns.concatenate(self._waiting)
         with naming(self._path):
             self._file.write_table(to_table(columns), row_group_size=columns.rows)
+        self._digest.add(columns)
         self.rows += columns.rows
         self.row_groups += 1
         self.decoded_bytes += columns.nbytes()

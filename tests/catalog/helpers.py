@@ -32,7 +32,14 @@ def episode(
     )
 
 
-def add_day(home: Home, day: str, episodes: list[EpisodeRecord], archive: str = "zip", validated: bool = True) -> Path:
+def add_day(
+    home: Home,
+    day: str,
+    episodes: list[EpisodeRecord],
+    archive: str = "zip",
+    validated: bool = True,
+    rows_digest: str | None = None,
+) -> Path:
     """A day with these episodes and a file that stands for its rows."""
     sha = sha256_bytes(f"{day}{archive}".encode())
     dataset_id = sha256_bytes(f"{sha}{len(episodes)}".encode())[:16]
@@ -55,6 +62,7 @@ def add_day(home: Home, day: str, episodes: list[EpisodeRecord], archive: str = 
         "s",
         "c",
         sha,
+        rows_digest,
     )
     with catalog(home) as connection, transaction(connection):
         record_archive(connection, day, sha, f"archives/{day}/{sha}.zip", 100, max(1, len(episodes)), "d")

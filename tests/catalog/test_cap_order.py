@@ -106,7 +106,10 @@ def test_an_older_catalog_gets_the_order_with_its_upgrade(tmp_path):
     connection = open_catalog(old.catalog, MIGRATIONS[:4])
     connection.execute("ATTACH ? AS other", (str(new.catalog),))
     for table in ("days", "episodes", "datasets"):
-        columns = ", ".join(row["name"] for row in connection.execute(f"PRAGMA other.table_info({table})"))
+        here, there = (
+            [row["name"] for row in connection.execute(f"PRAGMA {of}.table_info({table})")] for of in ("main", "other")
+        )
+        columns = ", ".join(name for name in there if name in here)
         connection.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM other.{table}")
     assert version_of(connection) == 4
     connection.close()

@@ -84,7 +84,7 @@ def test_stale_datasets_of_an_older_catalog_become_what_is_right(home, datasets,
             with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
                 connection.execute(
                     "INSERT INTO datasets SELECT 'eeeeeeeeeeeeeeee', day, 'validated', NULL, path, sha256, bytes, rows, episodes,"
-                    " row_groups, generations, schema_digest, code, archive_sha256, created_at, changed_at FROM datasets"
+                    " row_groups, generations, schema_digest, code, archive_sha256, created_at, changed_at, NULL FROM datasets"
                 )
 
 

@@ -76,7 +76,7 @@ def test_validating_supersedes_the_one_before(home):
         first = datasets_of(connection, "2026-08-01")[0]
         connection.execute(
             "INSERT INTO datasets SELECT 'bbbbbbbbbbbbbbbb', day, 'staged', NULL, path, sha256, bytes, rows, episodes,"
-            " row_groups, generations, schema_digest, code, archive_sha256, created_at, changed_at FROM datasets"
+            " row_groups, generations, schema_digest, code, archive_sha256, created_at, changed_at, NULL FROM datasets"
         )
         validate(connection, "2026-08-01", "b" * 16, "days/2026-08-01/new")
         assert dataset(connection, "2026-08-01", first.dataset_id).state == "superseded"

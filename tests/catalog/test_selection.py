@@ -144,7 +144,7 @@ def test_a_thousand_days_are_selected_within_50_ms(home):
             )
             connection.execute(
                 "INSERT INTO datasets SELECT dataset_id, ?, state, reason, path, sha256, bytes, rows, episodes, row_groups,"
-                " generations, schema_digest, code, archive_sha256, created_at, changed_at FROM datasets"
+                " generations, schema_digest, code, archive_sha256, created_at, changed_at, NULL FROM datasets"
                 " WHERE dataset_id = ? LIMIT 1",
                 (day, source["dataset_id"]),
             )

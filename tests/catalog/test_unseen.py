@@ -116,3 +116,20 @@ def test_caps_are_supersets() -> None:
     small, large = ({e.episode_id for e in capped(pool, rows, SPLIT_SEED)} for rows in (105, 255))
     assert (len(small), len(large)) == (10, 25)
     assert small < large
+
+
+def test_the_same_rows_in_another_file_stay_seen(home: Home) -> None:
+    """Known by the plan itself, or by the catalog of a plan that names files only; never guessed where neither knows."""
+    add_day(home, SEEN[0], [episode(1)], rows_digest="1" * 64)
+    add_day(home, SEEN[1], [episode(2)])
+    planned(home, FIRST, SEEN)
+    assert seen_by(home, FIRST).rows == {"1" * 64}
+    add_day(home, SEEN[0], [episode(1), episode(3)], archive="again", rows_digest="1" * 64)
+    add_day(home, SEEN[1], [episode(2), episode(4)], archive="again", rows_digest="2" * 64)
+    assert seen_by(home, FIRST).undecided == (SEEN[1],), "the rows of the file that was planned are not known"
+    assert list(chosen(home, unseen_by=FIRST)) == [SEEN[1]]
+    with catalog(home) as connection:
+        connection.execute("UPDATE datasets SET rows_digest = ? WHERE rows_digest IS NULL", ("2" * 64,))
+    assert seen_by(home, FIRST).undecided == ()
+    with pytest.raises(SelectionEmpty, match="no validated day is unseen"):
+        chosen(home, unseen_by=FIRST)
