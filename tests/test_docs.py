@@ -1,8 +1,15 @@
 import importlib.util
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from tcg_assets.cli.demo import RECIPE
+from tcg_core.base.home import Home
+from tcg_core.base.settings import from_dict
+from tcg_core.recipe import Recipe, Selection
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md")])
@@ -23,3 +30,16 @@ def test_every_link_and_every_named_file_exists(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
     for target in re.findall(r"`((?:tcg_core|tcg_assets|tests|bench|docs)/[\w/.-]+\.\w+)`", text):
         assert (PROJECT / target).exists(), f"{page.name} names {target}"
+
+
+def test_the_page_of_the_data_home_lists_every_place_in_it() -> None:
+    text, home = (PROJECT / "data" / "README.md").read_text(), Home(Path("data").resolve())
+    places = [getattr(home, name) for name, value in vars(Home).items() if isinstance(value, property)]
+    assert len(places) > 20
+    for place in places:
+        assert re.search(rf"`{re.escape(str(place.relative_to(home.root)))}[`/]", text), f"data/README.md lacks {place}"
+
+
+def test_the_first_recipe_is_that_of_the_demo() -> None:
+    values = json.loads((PROJECT / "docs" / "first_recipe.json").read_text())
+    assert from_dict(Recipe, values) == replace(RECIPE, selection=Selection(all_days=True))

@@ -4,6 +4,8 @@ import itertools
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,7 +163,15 @@ def _problem_of_python(words: list[str]) -> str:
     return f"{path.name} knows no option {absent[0]}" if absent else ""
 
 
-ALL = [command for page in PAGES for command in commands(page.name, page.read_text(encoding="utf-8"))]
+def _tour() -> list[str]:
+    """The commands that `tcg --help` names."""
+    return re.findall(r"`(tcg [^`]+)`", _ROOT.help or "")
+
+
+ALL = [
+    *(command for page in PAGES for command in commands(page.name, page.read_text(encoding="utf-8"))),
+    *(_command("tcg --help", line, whole=True) for line in _tour()),
+]
 
 
 def test_the_pages_name_many_commands() -> None:
@@ -276,3 +286,15 @@ def _here(word: str, day: str, folder: Path) -> str:
     """A word of a command with this test's day and directories in the place of those on the page."""
     word = word.replace("2026-08-03", day).replace("/mnt/backup", str(folder)).replace("~", str(folder))
     return {"DATE": day, "KEY": "mode", "VALUE": "fresh"}.get(word, word)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_tour_of_the_help_works_as_it_is_printed(home: Home) -> None:
+    tour = [line for line in _tour() if line not in ("tcg demo", "tcg ui")]
+    assert len(tour) > 7
+    for line in tour:
+        command = [sys.executable, "-c", "from tcg_assets.cli.main import main; main()", *_words(line)[1:]]
+        done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=1800)
+        assert done.returncode == 0, f"{line}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+    assert list(home.tournaments.glob("*/report.html"))

@@ -30,8 +30,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=(
         "From day archives to a proven submission.\n\n"
-        "A first tour: `tcg doctor`, `tcg day record --date 2026-08-01 --episodes 40`, `tcg day build 2026-08-01`, "
-        "`tcg plan build --all-days`, `tcg train`, `tcg convert`, `tcg submit pack`, `tcg tournament`. "
+        "A first tour, from a checkout: `tcg doctor`, `tcg day record --date 2026-08-01 --episodes 120`, "
+        "`tcg day build 2026-08-01`, `tcg cards build`, `tcg plan build --recipe docs/first_recipe.json`, `tcg train`, "
+        "`tcg convert`, `tcg submit pack`, `tcg tournament`. "
         "`tcg demo` does all of it through Dagster; `tcg ui` shows it."
     ),
 )
