@@ -6,12 +6,14 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import random  # noqa: E402
 import shutil  # noqa: E402
 from pathlib import Path  # noqa: E402  # thread counts are read when the libraries load
 
 import pytest  # noqa: E402
 
 from tcg_core.base.home import VARIABLE, Home  # noqa: E402
+from tests.kills import chance_of  # noqa: E402
 
 
 @pytest.fixture
@@ -19,6 +21,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """An empty data home, also named by the environment variable."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "data"))
     return Home.resolve().prepare()
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    """Random numbers for the moments of kills, from the seed that it prints."""
+    return chance_of(request.node.name)
 
 
 GOLDEN = Path(__file__).resolve().parent / "golden"

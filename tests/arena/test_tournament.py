@@ -111,7 +111,7 @@ def wait_for_games(directory: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-def test_killed_it_goes_on_without_replaying_or_losing_a_game(shared_home, tmp_path):
+def test_killed_it_continues_without_replaying_or_losing_a_game(shared_home, tmp_path, chance):
     schedule = prepared(shared_home, tmp_path, 300)
     script = f"""
         from pathlib import Path
@@ -122,13 +122,14 @@ def test_killed_it_goes_on_without_replaying_or_losing_a_game(shared_home, tmp_p
         run_schedule(Home(Path({str(shared_home.root)!r})), load_schedule(where / {SCHEDULE!r}), where, 2)
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, stderr=subprocess.DEVNULL)
-    wait_for_games(tmp_path, 20)
+    least = chance.randint(1, 40)
+    wait_for_games(tmp_path, least)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not psutil.wait_procs(workers, timeout=10)[1], "workers outlived the tournament"
     before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "games").glob("0*.json")}
-    assert 20 <= len(before) < 300
+    assert least <= len(before) < 300
     games = run_schedule(shared_home, schedule, tmp_path, 2)
     assert sorted(games) == list(range(300))
     assert not list((tmp_path / "scratch").iterdir()), "a killed worker's files are still there"

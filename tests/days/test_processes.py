@@ -45,7 +45,7 @@ def start(home, workers, address_space=None):
     )
 
 
-def test_a_killed_build_leaves_no_worker_and_the_same_command_ends_it(home):
+def test_a_killed_build_leaves_no_worker_and_the_same_command_ends_it(home, chance):
     put(home, V1, copies(60))
     take_archive(home, V1)
     process = start(home, 2)
@@ -55,6 +55,8 @@ def test_a_killed_build_leaves_no_worker_and_the_same_command_ends_it(home):
         assert process.poll() is None and time.monotonic() < deadline
         workers = psutil.Process(process.pid).children(recursive=True)
         time.sleep(0.02)
+    time.sleep(chance.uniform(0, 0.3))
+    assert process.poll() is None
     process.kill()
     process.wait()
     psutil.wait_procs(workers, timeout=30)

@@ -258,17 +258,18 @@ def kill_when(what: str, home: Path, store: Path, ready) -> int:
     return child.wait(timeout=30)
 
 
-def test_a_killed_backup_and_a_killed_restore_continue(filled, tmp_path):
+def test_a_killed_backup_and_a_killed_restore_continue(filled, tmp_path, chance):
     for index in range(200):
         write_bytes(filled.decks / f"{index}.csv", f"deck {index}".encode())
     store, target = tmp_path / "backup", tmp_path / "other"
-    code = kill_when("backup", filled.root, store, lambda: len(list((store / "objects").glob("??/*"))) > 20)
+    stored, written = chance.randint(1, 60), chance.randint(1, 60)
+    code = kill_when("backup", filled.root, store, lambda: len(list((store / "objects").glob("??/*"))) >= stored)
     assert code == -signal.SIGKILL and names_of(store) == []
     begun = len(list((store / "objects").glob("??/*")))
     done = backup(filled, store)
     assert done.copied < len(done.record.entries) - begun + 20
     assert not list(store.rglob(".tmp-*"))
-    code = kill_when("restore", target, store, lambda: len(list((target / "decks").glob("[!.]*"))) > 20)
+    code = kill_when("restore", target, store, lambda: len(list((target / "decks").glob("[!.]*"))) >= written)
     assert code == -signal.SIGKILL and not (target / "catalog.sqlite").exists()
     with pytest.raises(HomeNotEmpty, match="half restored"):
         restore(Home(target), _another(filled, tmp_path))

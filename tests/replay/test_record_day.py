@@ -1,6 +1,7 @@
 """Recorded days: names, seats, the no-op, the conflict, the cap, nothing half-written."""
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -119,13 +120,13 @@ def test_bad_requests_are_refused_before_anything_is_written(home: Home) -> None
     assert list(home.inbox.iterdir()) == []
 
 
-def test_a_killed_recording_leaves_no_archive_and_the_same_command_continues(home: Home) -> None:
+def test_a_killed_recording_leaves_no_archive_and_the_same_command_continues(home: Home, chance: random.Random) -> None:
     code = "import sys; from tcg_core.base.home import Home; from tcg_core.replay.record_day import record_day; "
     code += f"record_day(Home.resolve(sys.argv[1]), {DAY!r}, 5000)"
     root = Path(__file__).resolve().parents[2]
     child = subprocess.Popen([sys.executable, "-c", code, str(home.root)], cwd=root, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 30
-    while not any(path.stat().st_size > 50_000 for path in home.inbox.iterdir()) and time.monotonic() < deadline:
+    size, deadline = chance.randint(1, 100_000), time.monotonic() + 30
+    while not any(path.stat().st_size > size for path in home.inbox.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.05)
     child.kill()
     child.wait()

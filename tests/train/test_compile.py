@@ -98,7 +98,7 @@ def test_updates_equal_variable_shapes_and_repeat_to_the_bit(eager: Session) -> 
     assert 0 < farthest(ends[0], ends[2]) < 1e-5
 
 
-def garbage(padded: Padded, random: np.random.Generator) -> Padded:
+def garbage(padded: Padded, rng: np.random.Generator) -> Padded:
     """The microbatch with noise in every padding row, of the kinds a row may hold."""
     groups = []
     for group in padded.batch["groups"]:
@@ -107,35 +107,35 @@ def garbage(padded: Padded, random: np.random.Generator) -> Padded:
         for name, array in inputs.items():
             shape = array[padding].shape
             if array.dtype == np.float32:
-                array[padding] = 10 * random.standard_normal(shape)
+                array[padding] = 10 * rng.standard_normal(shape)
             elif name != "legal":
-                array[padding] = random.integers(0, 2, shape)
-        inputs["legal"][padding, :-1] = random.integers(0, 2, inputs["legal"][padding, :-1].shape)
-        labels["target"][padding] = random.integers(0, inputs["legal"].shape[-1], padding.sum())
+                array[padding] = rng.integers(0, 2, shape)
+        inputs["legal"][padding, :-1] = rng.integers(0, 2, inputs["legal"][padding, :-1].shape)
+        labels["target"][padding] = rng.integers(0, inputs["legal"].shape[-1], padding.sum())
         for name in labels:
             if name.startswith("aux_") and name != "aux_valid":
-                labels[name][padding] = 10 * random.standard_normal(padding.sum())
+                labels[name][padding] = 10 * rng.standard_normal(padding.sum())
         lane = group["lane"].copy()
-        lane[padding] = random.integers(0, padded.slots, padding.sum())
+        lane[padding] = rng.integers(0, padded.slots, padding.sum())
         groups.append({"inputs": inputs, "labels": labels, "lane": lane})
     return dataclasses.replace(padded, batch=padded.batch | {"groups": groups})
 
 
 def test_padding_adds_exactly_nothing(eager: Session) -> None:
     """Rows: whatever is in them, not a bit of loss, gradient or memory changes. Slots: theirs is not read, nor handed on."""
-    run, random, batch = static(eager), np.random.default_rng(5), eager.plan.microbatch(0, 0)
+    run, rng, batch = static(eager), np.random.default_rng(5), eager.plan.microbatch(0, 0)
     most = max(sum(len(group.rows) for group in step.groups) for step in eager.prepare_train(0).steps)
     sizes = BatchShape(30, 4, 6, 5), BatchShape(90, 18, 50, 60)
     shape = Shape(int(batch.decisions.max()) + 1, len(batch.lane) + 2, (5, most + 1), sizes)
     padded = pad(prepare(run.plan, batch, run.train, run.cards, shape), shape)
     normalizer = Normalizer(padded.n_rows, padded.n_valid)
-    memories = {int(lane): random.standard_normal(run.stepper.net.architecture.memory_shape, np.float32) for lane in padded.lanes}
+    memories = {int(lane): rng.standard_normal(run.stepper.net.architecture.memory_shape, np.float32) for lane in padded.lanes}
     carried = gather_memory(padded, memories, run.stepper.net.architecture.memory_shape)
     noise = np.array(carried)
     noise[len(padded.lanes) :] = 10
     clean, lanes = run.stepper.compiled, len(padded.lanes)
     assert clean is not None
-    noisy = garbage(padded, random)
+    noisy = garbage(padded, rng)
     for group, changed in zip(padded.batch["groups"], noisy.batch["groups"], strict=True):
         assert (group["labels"]["weight"] == 0).any()
         assert not np.array_equal(group["inputs"]["globals"], changed["inputs"]["globals"])

@@ -99,8 +99,8 @@ def test_stateless_rows_fit_too(tmp_path: Any) -> None:
 def test_merging_is_least_padding_for_two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against all ways to split six microbatches into two shapes: never better than the best, and equal to it here."""
     monkeypatch.setattr(static_shapes, "CALL_TOKENS", 0.0)
-    random = np.random.default_rng(3)
-    needs = np.concatenate([random.integers(2, 6, (3, 8)), random.integers(20, 26, (3, 8))])
+    rng = np.random.default_rng(3)
+    needs = np.concatenate([rng.integers(2, 6, (3, 8)), rng.integers(20, 26, (3, 8))])
     needs[:, static_shapes.NARROW] = 0
 
     def padded(members: tuple[int, ...]) -> int:

@@ -23,7 +23,7 @@ DAY, EPISODES, ROWS, KILLS = "2026-09-01", 400, 20_000, 10
 
 
 @pytest.mark.slow
-def test_ten_kills_at_random_change_no_bit(tmp_path: Path) -> None:
+def test_ten_kills_at_random_change_no_bit(tmp_path: Path, chance: random.Random) -> None:
     whole = toy_home(tmp_path / "whole")
     record_day(whole, DAY, EPISODES)
     take_archive(whole, DAY)
@@ -44,7 +44,6 @@ def test_ten_kills_at_random_change_no_bit(tmp_path: Path) -> None:
     state = json.loads((require(whole.checkpoints / plan.id, "latest") / "state.json").read_text())
     seconds = sum(entry["train_seconds"] + entry["validation_seconds"] for entry in state["progress"]["history"])
 
-    chance = random.Random()
     for _ in range(KILLS):
         moment = int(1000 * chance.uniform(0.01, 0.08) * seconds)
         assert child(killed, plan.id, "clock", moment) == -signal.SIGALRM, "the run ended before it was killed ten times"
