@@ -43,3 +43,17 @@ def test_the_page_of_the_data_home_lists_every_place_in_it() -> None:
 def test_the_first_recipe_is_that_of_the_demo() -> None:
     values = json.loads((PROJECT / "docs" / "first_recipe.json").read_text())
     assert from_dict(Recipe, values) == replace(RECIPE, selection=Selection(all_days=True))
+
+
+#: Texts of the operating system and of SQLite, as a person sees them.
+FOREIGN = {"No space left on device", "database is locked"}
+
+
+def test_every_message_that_the_page_of_troubles_explains_is_one_that_the_code_can_print() -> None:
+    sources = "\n".join(path.read_text() for room in ("tcg_core", "tcg_assets") for path in PROJECT.glob(f"{room}/**/*.py"))
+    lines = (PROJECT / "docs" / "operations" / "trouble.md").read_text().splitlines()
+    seen = [text for line in lines if line.startswith("| ") for text in re.findall(r"`([^`]+)`", line.split("|")[1])]
+    assert len(seen) > 10
+    for text in seen:
+        words = re.sub(r"\d+", ".*", re.escape(text))
+        assert text in FOREIGN or text.startswith("tcg ") or re.search(words, sources), f"no message says {text!r}"
