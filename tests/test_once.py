@@ -30,9 +30,15 @@ def uses(name: str, *wanted: str) -> set[str]:
     return found
 
 
-def texts(value: str) -> set[str]:
-    """Files with this string constant."""
-    return {file for file, tree in files() for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == value}
+def texts(part: str) -> set[str]:
+    """Files with a string constant that contains ``part``; docstrings are not looked into."""
+    found = set()
+    for file, tree in files():
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and part in node.value and id(node) not in prose:
+                found.add(file)
+    return found
 
 
 def defining(name: str) -> list[str]:
@@ -135,3 +141,35 @@ def test_one_walk_over_the_lineage_graph() -> None:
         "tcg_core/ops/reach.py",
         "tcg_core/train/runs/bring_in.py",
     } <= users | uses("read", "tcg_core/lineage/days.py")
+
+
+def test_one_reader_of_configuration_files() -> None:
+    assert uses("read_config") == {
+        "tcg_core/nightly/settings.py",
+        "tcg_core/ops/maintenance.py",
+        "tcg_core/ops/retention.py",
+        "tcg_assets/cli/curriculum.py",
+        "tcg_assets/cli/training.py",
+    }
+    assert not uses("read_config") & uses("loads"), "a file is read beside the reader"
+    # The header of a tensor file is JSON too.
+    assert texts("is not JSON") == {"tcg_core/base/settings.py", "tcg_core/model/tensors.py"}
+
+
+def test_one_time_of_day() -> None:
+    assert uses("ZoneInfo") | uses("available_timezones") == {"tcg_core/base/clock.py"}
+    assert texts(" * * *") | texts("[0-5]\\d") == {"tcg_core/base/clock.py"}, "a cron line or a time of day is spelled elsewhere"
+    assert len(uses("TimeOfDay")) >= 3
+
+
+def test_one_back_off() -> None:
+    """A pause that grows is a power of the failures; nobody else asks Dagster how often something failed."""
+    growing = {
+        file
+        for file, tree in files("tcg_assets", "tcg_core/alerts", "tcg_core/fetch", "tcg_core/nightly", "tcg_core/ops")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+    }
+    assert growing == {"tcg_assets/automation/attempts.py"}
+    assert uses("Backoff") == {"tcg_assets/automation/attempts.py", "tcg_assets/automation/kaggle.py"}
+    assert uses("next_attempt") == {"tcg_assets/automation/arrivals.py", "tcg_assets/automation/kaggle.py"}

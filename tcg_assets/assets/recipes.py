@@ -1,7 +1,6 @@
 """Which recipe a launch of the chain means: the launchpad's own, or one of the night's; and the rule that says so."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
 from tcg_assets.assets.typed import recipe_of
@@ -58,7 +57,7 @@ def asked(home: Home, preset: str, values: dict[str, Any]) -> Asked:
         return Asked(recipe_of(values["recipe"]), rule, values["night_budget_hours"], values["over_budget"])
     nightly = load_nightly(home)
     if preset == "nightly":
-        found = tonight(home, nightly, datetime.now(nightly.tzinfo).date())
+        found = tonight(home, nightly, nightly.when.today())
     else:
         found = of_mode(home, nightly, "full" if preset == "weekly" else "finetune")
     return Asked(found.recipe, found.line, nightly.night_budget_hours, nightly.over_budget)

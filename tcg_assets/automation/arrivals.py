@@ -14,9 +14,10 @@ from tcg_assets.assets.partitions import days
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.assets.unfinished import NIGHT_TAG, given_up, going_on
 from tcg_assets.automation.at_work import at_work
-from tcg_assets.automation.attempts import next_attempt, tags_of
+from tcg_assets.automation.attempts import ARRIVALS, next_attempt, tags_of
 from tcg_assets.automation.inbox import Arrival, look
 from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.clock import TimeOfDay
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict
@@ -56,7 +57,7 @@ def inbox_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> d
 
 def _requests(instance: dg.DagsterInstance, ready: tuple[Arrival, ...], lines: list[str]) -> Iterator[dg.RunRequest]:
     for arrival in ready:
-        attempt = next_attempt(instance, arrival, time.time())
+        attempt = next_attempt(instance, tags_of(arrival), ARRIVALS, time.time())
         if attempt.held:
             lines.append(f"{arrival.day}: {attempt.held}")
             continue
@@ -71,12 +72,12 @@ def _directory_digest(path: Path) -> str:
         return str(archive.directory_digest)
 
 
-def _when() -> Nightly:
+def _when() -> TimeOfDay:
     """Time and zone of the data home. A file that is none must not take the whole graph away: the tick refuses it."""
     try:
-        return load_nightly(Home.resolve())
+        return load_nightly(Home.resolve()).when
     except TcgError:
-        return Nightly()
+        return Nightly().when
 
 
 _WHEN = _when()
@@ -99,7 +100,7 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     if running:
         return dg.SkipReason(running)
     configured = load_nightly(workspace.home())
-    night = context.scheduled_execution_time.astimezone(configured.tzinfo).date()
+    night = configured.when.day_of(context.scheduled_execution_time)
     begun = going_on(context.log, workspace.home())
     if begun is not None:
         run, digest = begun

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.at_work import at_work
+from tcg_assets.automation.attempts import Backoff, next_attempt
 from tcg_assets.pages.outcome import refusals, relayed_log
 from tcg_core.base.errors import TcgError
 
@@ -17,8 +18,8 @@ _INTERVAL = 1800
 _MOST_A_RUN = 3
 #: Tag of a run for each of its days, by which a later look finds what failed.
 _TAG = "tcg/fetch/"
-#: Seconds before a day that failed is tried again; each further failure waits four times as long, up to a day.
-_FIRST_PAUSE, _LONGEST_PAUSE = 1800.0, 24 * 3600.0
+#: A broken download must neither fill the log every half hour nor hold up the days behind it.
+_BACKOFF = Backoff(1800.0, longest=24 * 3600.0)
 
 
 class FetchConfig(dg.Config):
@@ -73,7 +74,9 @@ def kaggle_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> 
     wanted = [item.day for item in new_days(index, days.held_days(home))]
     if not wanted:
         return dg.SkipReason(f"nothing new: the newest of {len(index)} published days is here")
-    held = {day: line for day in wanted if (line := _held_back(context.instance, day))}
+    now = time.time()
+    attempts = {day: next_attempt(context.instance, {f"{_TAG}{day}": "asked"}, _BACKOFF, now) for day in wanted}
+    held = {day: f"{day}: {attempt.held}" for day, attempt in attempts.items() if attempt.held}
     for line in held.values():
         context.log.info(line)
     due = [day for day in wanted if day not in held][:_MOST_A_RUN]
@@ -81,15 +84,3 @@ def kaggle_sensor(context: dg.SensorEvaluationContext, workspace: Workspace) -> 
         return dg.SkipReason("; ".join(held.values()))
     config = {"ops": {"fetch_days": {"config": {"days": due}}}}
     return dg.RunRequest(run_config=config, tags={f"{_TAG}{day}": "asked" for day in due})
-
-
-def _held_back(instance: dg.DagsterInstance, day: str) -> str:
-    """Why a day that failed before is not asked for now, "" if it is: a broken download must neither fill the line every half
-    hour nor hold up the days behind it."""
-    tried = dg.RunsFilter(job_name=fetch.name, tags={f"{_TAG}{day}": "asked"}, statuses=[dg.DagsterRunStatus.FAILURE])
-    failed = instance.get_run_records(tried)
-    if not failed:
-        return ""
-    pause = min(_FIRST_PAUSE * 4 ** (len(failed) - 1), _LONGEST_PAUSE)
-    wait = max(record.end_time or 0.0 for record in failed) + pause - time.time()
-    return f"{day}: failed {len(failed)} times, tried again in {wait:.0f} s" if wait > 0 else ""

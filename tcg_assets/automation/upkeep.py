@@ -7,14 +7,14 @@ from tcg_assets.assets.deadlines import WHEN
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.at_work import at_work
 from tcg_assets.automation.maintenance import audit, backup, retention
-from tcg_core.ops.maintenance import cron_of, load_maintenance
+from tcg_core.ops.maintenance import load_maintenance
 
 _ON = dg.DefaultScheduleStatus.RUNNING
 
 
 @dg.schedule(
     job=audit,
-    cron_schedule=cron_of(WHEN.audit_at),
+    cron_schedule=WHEN.audit.cron,
     execution_timezone=WHEN.zone,
     default_status=_ON,
     description="Reads a share of the validated days again, those first that were read longest ago",
@@ -32,7 +32,7 @@ def audit_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace) 
 
 @dg.schedule(
     job=backup,
-    cron_schedule=cron_of(WHEN.backup_at),
+    cron_schedule=WHEN.backup.cron,
     execution_timezone=WHEN.zone,
     default_status=_ON,
     description="Backs the data home up to backup_to of maintenance.json; without one it skips",
@@ -46,7 +46,7 @@ def backup_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace)
 
 @dg.schedule(
     job=retention,
-    cron_schedule=cron_of(WHEN.retention_at),
+    cron_schedule=WHEN.retention.cron,
     execution_timezone=WHEN.zone,
     default_status=_ON,
     description="Tells what may go; removes it only with retention_apply in maintenance.json",

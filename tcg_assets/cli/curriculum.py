@@ -26,9 +26,11 @@ def curriculum(
 ) -> None:
     """Trains the phases of FILE in order; what is done is skipped, what was begun goes on."""
     from tcg_assets.cli.ending import may_end_early
-    from tcg_core.plan.curriculum import read_curriculum
+    from tcg_core.base.settings import read_config
+    from tcg_core.plan.curriculum import Curriculum
     from tcg_core.train.curriculum import run_curriculum
 
+    home, phases = Home.resolve().prepare(), read_config(file, Curriculum)
     with may_end_early(budget_hours) as stop:
-        for built in run_curriculum(Home.resolve().prepare(), read_curriculum(file), device, allow_inexact, again, stop):
+        for built in run_curriculum(home, phases, device, allow_inexact, again, stop):
             show(built)

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +41,7 @@ def enable(
     nightly = from_dict(Nightly, values)
     print(save_nightly(home, nightly))
     _switch(home, "on")
-    print(f"every night at {nightly.at} {nightly.zone}; a UI that is open takes a new time after `Reload definitions`")
+    print(f"every night at {nightly.when}; a UI that is open takes a new time after `Reload definitions`")
 
 
 @app.command()
@@ -86,7 +86,7 @@ def show_tonight(
 
     home = Home.resolve()
     nightly = load_nightly(home)
-    night = date.fromisoformat(parse_day(day)) if day else datetime.now(nightly.tzinfo).date()
+    night = date.fromisoformat(parse_day(day)) if day else nightly.when.today()
     for line in lines_of(home):
         print(line)
     chosen = tonight(home, nightly, night)
@@ -102,13 +102,15 @@ def show_tonight(
 
 @app.command("show")
 def show_nightly() -> None:
-    """Prints the configuration in use, and on stderr the runs that nights began and did not finish."""
+    """Prints the configuration in use, and on stderr the next night and the runs that nights began and did not finish."""
     from tcg_core.base.settings import to_dict
     from tcg_core.nightly.settings import load_nightly
     from tcg_core.nightly.unfinished import lines_of
 
     home = Home.resolve()
-    print(json.dumps(to_dict(load_nightly(home)), indent=2))
+    nightly = load_nightly(home)
+    print(json.dumps(to_dict(nightly), indent=2))
+    print(f"the next night begins {nightly.when.next_after(datetime.now(UTC)):%Y-%m-%d %H:%M %Z}", file=sys.stderr)
     for line in lines_of(home):
         print(line, file=sys.stderr)
 

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tcg_assets.cli.show import show
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
-from tcg_core.base.settings import from_dict, to_dict
+from tcg_core.base.settings import from_dict, read_config, to_dict
 from tcg_core.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def build(
     home = Home.resolve().prepare()
     if resume is not None:
         chosen = from_dict(Recipe, {"selection": {"all_days": True}}) if all_days else None
-        _resumed_plan(home, resume, read_recipe(recipe) if recipe else chosen, epochs, optimizer_state, scheduler_state)
+        _resumed_plan(home, resume, read_config(recipe, Recipe) if recipe else chosen, epochs, optimizer_state, scheduler_state)
         return
     _need_resume(epochs=epochs, optimizer_state=optimizer_state, scheduler_state=scheduler_state)
-    resolved = read_recipe(recipe) if recipe else from_dict(Recipe, {"selection": {"all_days": all_days}})
+    resolved = read_config(recipe, Recipe) if recipe else from_dict(Recipe, {"selection": {"all_days": all_days}})
     print(json.dumps(to_dict(resolved), indent=2))
     show(build_plan(home, resolved))
 
@@ -155,7 +155,7 @@ def train(
     elif plan:
         raise ConfigError(f"plan {plan} and --resume {resume}: a resumed run gets a plan of its own, give one of the two")
     else:
-        given = read_recipe(recipe) if recipe else None
+        given = read_config(recipe, Recipe) if recipe else None
         chosen = _resumed_plan(home, resume, given, epochs, optimizer_state, scheduler_state)
     if dry_run:
         _estimate(home, chosen, device)
@@ -187,15 +187,3 @@ def _estimate(home: Home, plan: str, device: str) -> None:
         print("  time left: none, the run is finished")
     else:
         print(f"  time left: about {found.seconds / 60:.1f} min, validation included")
-
-
-def read_recipe(path: Path) -> Recipe:
-    """Reads a JSON recipe; raises :class:`ConfigError` naming file and key."""
-    try:
-        values: Any = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"recipe {path}: {error}") from None
-    try:
-        return from_dict(Recipe, values)
-    except ConfigError as error:
-        raise ConfigError(f"recipe {path}: {error}") from None

@@ -1,12 +1,14 @@
 """Frozen dataclasses as configuration: unknown keys refused, defaults visible, identity = hash of canonical JSON."""
 
 import dataclasses
+import json
 import types
 import typing
+from pathlib import Path
 from typing import Any, TypeVar
 
-from tcg_core.base.atomic import sha256_json
-from tcg_core.base.errors import ConfigError
+from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.errors import ConfigError, TcgError
 
 T = TypeVar("T")
 #: Key of a field's metadata under which :func:`told` keeps what it means.
@@ -16,6 +18,34 @@ MEANING = "meaning"
 def told(meaning: str) -> dict[str, str]:
     """Metadata of a dataclass field whose meaning a launchpad shows beside it."""
     return {MEANING: meaning}
+
+
+def read_config(path: Path, cls: type[T], default: T | None = None) -> T:
+    """Reads the frozen dataclass ``cls`` from a JSON file; ``default``, if one is given, where there is no file.
+
+    Raises :class:`ConfigError` with one line that begins with the file: it cannot be read, is no JSON, or names a key that is
+    unknown, given twice, missing or of another type or value.
+    """
+    if default is not None and not path.exists():
+        return default
+    try:
+        values = json.loads(path.read_text(), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except ValueError as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from None
+    try:
+        return from_dict(cls, values)
+    except (TcgError, ValueError) as error:  # refusals of the packed part are ValueErrors
+        raise ConfigError(f"{path}: {error}") from None
+
+
+def write_config(path: Path, config: Any) -> Path:
+    """Writes a configuration as :func:`read_config` reads it; returns its file."""
+    write_json(path, to_dict(config))
+    return path
 
 
 def from_dict(cls: type[T], values: dict[str, Any], where: str = "") -> T:
@@ -47,6 +77,19 @@ def to_dict(config: Any) -> dict[str, Any]:
 def identity(config: Any) -> str:
     """Hex SHA-256 of the canonical JSON of a configuration."""
     return sha256_json(to_dict(config))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ConfigError(f"key {key} is given twice, with {found[key]!r} and {value!r}")
+        found[key] = value
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ConfigError(f"expected a number, found {name}")
 
 
 def _plain(value: Any) -> Any:

@@ -1,17 +1,14 @@
 """The nightly run's configuration."""
 
-import json
-import re
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
-from zoneinfo import ZoneInfo, available_timezones
+from typing import Literal
 
-from tcg_core.base.atomic import write_json
-from tcg_core.base.errors import ConfigError, TcgError
+from tcg_core.base.clock import TimeOfDay
+from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
-from tcg_core.base.settings import from_dict, to_dict, told
+from tcg_core.base.settings import read_config, told, write_config
 from tcg_core.recipe import Recipe, Selection
 
 FILE = "nightly.json"
@@ -37,7 +34,7 @@ class FineTune:
     def __post_init__(self) -> None:
         for name, fits in (("epochs", self.epochs >= 1), ("lr", self.lr > 0), ("replay", self.replay >= 0)):
             if not fits:
-                raise ConfigError(f"nightly: finetune.{name} is {getattr(self, name)}, which is too little")
+                raise ConfigError(f"finetune.{name} is {getattr(self, name)}, which is too little")
 
 
 @dataclass(frozen=True)
@@ -63,27 +60,18 @@ class Nightly:
     device: Literal["auto", "gpu", "cpu"] = "auto"
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", self.at):
-            raise ConfigError(f"nightly: at {self.at!r} is no time of day, expected HH:MM as in 03:00")
-        if self.zone not in available_timezones():
-            raise ConfigError(f"nightly: zone {self.zone!r} is unknown, expected a name as in Europe/Berlin")
+        TimeOfDay.parse(self.at, self.zone)
         if self.night_budget_hours < 0:
-            raise ConfigError(f"nightly: night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
+            raise ConfigError(f"night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
         if self.recipe.selection.unseen_by or self.recipe.resume.run:
-            raise ConfigError("nightly: recipe names a run to go on from; which one it is, mode finetune finds out each night")
+            raise ConfigError("recipe names a run to go on from; which one it is, mode finetune finds out each night")
         if self.mode == "finetune" and self.recipe.split.holdout_days:
-            raise ConfigError("nightly: recipe.split.holdout_days needs mode fresh or full: a fine-tune has the unseen days only")
+            raise ConfigError("recipe.split.holdout_days needs mode fresh or full: a fine-tune has the unseen days only")
 
     @property
-    def cron(self) -> str:
-        """The time of day as a cron line."""
-        hour, minute = self.at.split(":")
-        return f"{int(minute)} {int(hour)} * * *"
-
-    @property
-    def tzinfo(self) -> ZoneInfo:
-        """The time zone of ``at``."""
-        return ZoneInfo(self.zone)
+    def when(self) -> TimeOfDay:
+        """The time of day at which a night begins."""
+        return TimeOfDay.parse(self.at, self.zone)
 
     def mode_of(self, night: date) -> Mode:
         """``full`` on ``full_weekday``, else ``mode``."""
@@ -92,20 +80,9 @@ class Nightly:
 
 def load_nightly(home: Home) -> Nightly:
     """The configuration of the home, the defaults without one; raises :class:`ConfigError` naming file and key."""
-    path = home.root / FILE
-    if not path.is_file():
-        return Nightly()
-    try:
-        values: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
-        raise ConfigError(f"{path} is not JSON: {error}") from None
-    try:
-        return from_dict(Nightly, values)
-    except (TcgError, ValueError) as error:
-        raise ConfigError(f"{path}: {error}") from None
+    return read_config(home.root / FILE, Nightly, Nightly())
 
 
 def save_nightly(home: Home, nightly: Nightly) -> Path:
     """Writes the configuration; returns its file."""
-    write_json(home.root / FILE, to_dict(nightly))
-    return home.root / FILE
+    return write_config(home.root / FILE, nightly)

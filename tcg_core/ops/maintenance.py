@@ -1,14 +1,12 @@
 """What runs by itself beside the training, and when: ``maintenance.json`` of the data home, or the defaults."""
 
-import json
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from zoneinfo import available_timezones
 
+from tcg_core.base.clock import TimeOfDay
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
-from tcg_core.base.settings import from_dict
+from tcg_core.base.settings import read_config
 
 FILE = "maintenance.json"
 
@@ -40,10 +38,7 @@ class Maintenance:
 
     def __post_init__(self) -> None:
         for name in ("audit_at", "backup_at", "retention_at"):
-            if not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", getattr(self, name)):
-                raise ConfigError(f"{FILE}: {name} {getattr(self, name)!r} is no time of day, expected HH:MM as in 01:00")
-        if self.zone not in available_timezones():
-            raise ConfigError(f"{FILE}: zone {self.zone!r} is unknown, expected a name as in Europe/Berlin")
+            TimeOfDay.parse(getattr(self, name), self.zone, name)
         lowest = {
             "audit_nights": 1,
             "audit_minutes": 0,
@@ -54,9 +49,24 @@ class Maintenance:
         }
         for name, least in lowest.items():
             if getattr(self, name) < least:
-                raise ConfigError(f"{FILE}: {name} is {getattr(self, name)}, expected {least} or more")
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected {least} or more")
         if self.backup_to and not Path(self.backup_to).expanduser().is_absolute():
-            raise ConfigError(f"{FILE}: backup_to {self.backup_to!r} is not absolute: a service has no directory of its own")
+            raise ConfigError(f"backup_to {self.backup_to!r} is not absolute: a service has no directory of its own")
+
+    @property
+    def audit(self) -> TimeOfDay:
+        """When days are read again."""
+        return TimeOfDay.parse(self.audit_at, self.zone, "audit_at")
+
+    @property
+    def backup(self) -> TimeOfDay:
+        """When the home is backed up."""
+        return TimeOfDay.parse(self.backup_at, self.zone, "backup_at")
+
+    @property
+    def retention(self) -> TimeOfDay:
+        """When it is reported, or removed, what nothing needs."""
+        return TimeOfDay.parse(self.retention_at, self.zone, "retention_at")
 
     @property
     def destination(self) -> Path | None:
@@ -64,22 +74,9 @@ class Maintenance:
         return Path(self.backup_to).expanduser() if self.backup_to else None
 
 
-def cron_of(at: str) -> str:
-    """A time of day as the cron line of every day."""
-    hour, minute = at.split(":")
-    return f"{int(minute)} {int(hour)} * * *"
-
-
 def load_maintenance(home: Home) -> Maintenance:
     """The home's file, else the defaults; raises :class:`ConfigError` naming file and key."""
-    path = home.root / FILE
-    if not path.is_file():
-        return Maintenance()
-    try:
-        values = json.loads(path.read_text())
-    except ValueError as error:
-        raise ConfigError(f"{path} is not JSON: {error}") from None
-    return from_dict(Maintenance, values, FILE)
+    return read_config(home.root / FILE, Maintenance, Maintenance())
 
 
 def backing_up_to(configured: Maintenance, destination: str) -> Maintenance:

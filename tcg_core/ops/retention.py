@@ -1,11 +1,9 @@
 """What is kept, as configuration: ``retention.json`` of the data home, or the defaults."""
 
-import json
 from dataclasses import dataclass
 
-from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
-from tcg_core.base.settings import from_dict
+from tcg_core.base.settings import read_config
 from tcg_core.ops.errors import RetentionError
 
 FILE = "retention.json"
@@ -35,17 +33,11 @@ class Retention:
     def __post_init__(self) -> None:
         for name in ("recent_days", "failed_days", "superseded_days", "running_days"):
             if getattr(self, name) < 0:
-                raise RetentionError(f"retention: {name} is {getattr(self, name)}, expected 0 or more")
+                raise RetentionError(f"{name} is {getattr(self, name)}, expected 0 or more")
         if self.latest < 1:
-            raise RetentionError(f"retention: latest is {self.latest}, expected 1 or more: the last of each kind always stays")
+            raise RetentionError(f"latest is {self.latest}, expected 1 or more: the last of each kind always stays")
 
 
 def read_retention(home: Home) -> Retention:
-    """The home's ``retention.json``, else the defaults; raises :class:`ConfigError` naming file and key."""
-    path = home.root / FILE
-    if not path.is_file():
-        return Retention()
-    try:
-        return from_dict(Retention, json.loads(path.read_text()), FILE)
-    except ValueError as error:
-        raise ConfigError(f"{path} is not JSON: {error}") from None
+    """The home's ``retention.json``, else the defaults; raises :class:`~tcg_core.base.errors.ConfigError` naming file and key."""
+    return read_config(home.root / FILE, Retention, Retention())

@@ -8,7 +8,6 @@ changes exactly itself and what follows. Training itself is the caller's: a comm
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tcg_core.base.atomic import sha256_json, write_json
@@ -98,14 +97,6 @@ class Planned:
     title: str
     plan: Built
     last: bool
-
-
-def read_curriculum(path: Path) -> Curriculum:
-    """Reads a JSON curriculum; raises :class:`ConfigError` naming file, phase and key."""
-    try:
-        return from_dict(Curriculum, json.loads(path.read_text()))
-    except (OSError, ValueError, ConfigError) as error:
-        raise ConfigError(f"curriculum {path}: {error}") from None
 
 
 def planned_phases(home: Home, curriculum: Curriculum, cards_id: str | None = None, again: bool = False) -> Iterator[Planned]:

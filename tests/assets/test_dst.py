@@ -26,7 +26,7 @@ AROUND = 4
 
 def _ticks(nightly: Nightly, after: datetime, count: int) -> list[datetime]:
     """The ticks that the scheduler finds after a moment, by the iterator that it uses."""
-    found = schedule_execution_time_iterator(after.timestamp(), nightly.cron, nightly.zone, ascending=True)
+    found = schedule_execution_time_iterator(after.timestamp(), nightly.when.cron, nightly.zone, ascending=True)
     ahead = (tick for tick in found if tick.timestamp() > after.timestamp())
     return list(itertools.islice(ahead, count))
 
@@ -41,9 +41,11 @@ def test_each_calendar_night_has_one_tick(change: date, at: str) -> None:
     nightly = Nightly(at=at, zone=BERLIN)
     first = change - timedelta(days=AROUND)
     ticks = _ticks(nightly, _midnight(first, BERLIN) - timedelta(seconds=1), 2 * AROUND + 1)
-    assert [tick.astimezone(nightly.tzinfo).date() for tick in ticks] == [
+    assert [tick.astimezone(nightly.when.tzinfo).date() for tick in ticks] == [
         first + timedelta(days=number) for number in range(2 * AROUND + 1)
     ]
+    for number, tick in enumerate(ticks):
+        assert nightly.when.on(first + timedelta(days=number)).timestamp() == tick.timestamp(), "the core names another moment"
     hours = [(later - earlier).total_seconds() / 3600 for earlier, later in itertools.pairwise(ticks)]
     assert all(23 <= gap <= 25 for gap in hours), hours
 
@@ -74,8 +76,9 @@ def test_a_daemon_that_starts_at_any_minute_of_that_night_neither_doubles_nor_mi
     midnight = _midnight(change, BERLIN)
     [own, next_one] = _ticks(nightly, midnight - timedelta(seconds=1), 2)
     for minutes in range(0, 6 * 60, 10):
-        started = (midnight.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(nightly.tzinfo)
+        started = (midnight.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(nightly.when.tzinfo)
         [found] = _ticks(nightly, started, 1)
+        assert found.timestamp() == nightly.when.next_after(started).timestamp()
         assert found.timestamp() == (own if started.timestamp() < own.timestamp() else next_one).timestamp(), started
 
 
@@ -91,15 +94,17 @@ def test_a_daemon_that_starts_at_any_minute_of_that_night_neither_doubles_nor_mi
 def test_other_zones_too_also_where_the_clock_moves_by_half_an_hour(zone: str, change: date, at: str) -> None:
     nightly = Nightly(at=at, zone=zone)
     ticks = _ticks(nightly, _midnight(change - timedelta(days=1), zone) - timedelta(seconds=1), 3)
-    assert [tick.astimezone(nightly.tzinfo).date() for tick in ticks] == [
+    assert [tick.astimezone(nightly.when.tzinfo).date() for tick in ticks] == [
         change + timedelta(days=number) for number in (-1, 0, 1)
     ]
+    for number, tick in enumerate(ticks):
+        assert nightly.when.on(change + timedelta(days=number - 1)).timestamp() == tick.timestamp()
 
 
 def test_a_year_of_nights_is_as_many_ticks_as_it_has_days() -> None:
     nightly = Nightly(at="02:30", zone=BERLIN)
     ticks = _ticks(nightly, _midnight(date(2026, 7, 1), BERLIN), 365)
-    assert [tick.astimezone(nightly.tzinfo).date().toordinal() - date(2026, 7, 1).toordinal() for tick in ticks] == list(
+    assert [tick.astimezone(nightly.when.tzinfo).date().toordinal() - date(2026, 7, 1).toordinal() for tick in ticks] == list(
         range(365)
     )
 

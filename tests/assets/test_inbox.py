@@ -13,7 +13,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.arrivals import inbox_sensor
-from tcg_assets.automation.attempts import FIRST_PAUSE, MOST_ATTEMPTS, next_attempt, tags_of
+from tcg_assets.automation.attempts import ARRIVALS, Attempt, Backoff, next_attempt, tags_of
 from tcg_assets.automation.inbox import Arrival, Look, look
 from tcg_assets.definitions import defs
 from tcg_core.base.atomic import sha256_json
@@ -165,21 +165,35 @@ def test_a_bad_name_alone_is_the_skip_reason(tick: Tick, home: Home) -> None:
 
 def test_a_failed_arrival_is_tried_again_after_a_pause_at_most_three_times(instance: dg.DagsterInstance) -> None:
     arrival = Arrival(DAY, "a" * 64)
-    assert next_attempt(instance, arrival, time.time()).number == 1
-    for number in range(1, MOST_ATTEMPTS + 1):
+    assert _next(instance, arrival, time.time()).number == 1
+    for number in range(1, ARRIVALS.most + 1):
         _failed_run(instance, arrival)
         now = time.time()
-        held = next_attempt(instance, arrival, now)
+        held = _next(instance, arrival, now)
         assert held.number == number + 1
         assert held.held
-        later = next_attempt(instance, arrival, now + FIRST_PAUSE * 4**number)
-        assert bool(later.held) == (number == MOST_ATTEMPTS)
-    assert "failed 3 times" in next_attempt(instance, arrival, time.time() + 1e9).held
+        later = _next(instance, arrival, now + ARRIVALS.first * 4**number)
+        assert bool(later.held) == (number == ARRIVALS.most)
+    assert "failed 3 times" in _next(instance, arrival, time.time() + 1e9).held
 
 
 def test_the_failures_of_one_archive_do_not_count_for_another(instance: dg.DagsterInstance) -> None:
     _failed_run(instance, Arrival(DAY, "a" * 64))
-    assert next_attempt(instance, Arrival(DAY, "b" * 64), time.time()).number == 1
+    assert _next(instance, Arrival(DAY, "b" * 64), time.time()).number == 1
+
+
+def test_a_pause_grows_four_times_up_to_its_longest_and_never_overflows() -> None:
+    backoff = Backoff(10.0, longest=1000.0)
+    assert [backoff.pause(failures) for failures in (1, 2, 3, 4, 5, 6, 10_000)] == [10, 40, 160, 640, 1000, 1000, 1000]
+    assert Backoff(10.0).pause(10_000) < float("inf")
+    assert backoff.held(0, 0.0, 0.0) == ""
+    assert backoff.held(2, 100.0, 139.0) == "failed 2 times, tried again in 1 s"
+    assert backoff.held(2, 100.0, 140.0) == "", "it is due"
+    assert Backoff(10.0, most=2, afterwards="look").held(2, 0.0, 1e9) == "failed 2 times; look"
+
+
+def _next(instance: dg.DagsterInstance, arrival: Arrival, now: float) -> Attempt:
+    return next_attempt(instance, tags_of(arrival), ARRIVALS, now)
 
 
 def _failed_run(instance: dg.DagsterInstance, arrival: Arrival) -> None:

@@ -8,6 +8,7 @@ import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from tcg_assets.assets.resources import Workspace
+from tcg_assets.automation.attempts import Backoff
 from tcg_assets.automation.kaggle import kaggle_sensor
 from tcg_core.base.home import Home
 from tcg_core.fetch import remote
@@ -74,7 +75,7 @@ def test_a_day_that_cannot_be_had_fails_the_run_by_name_and_is_wanted_again(
     assert not result.success
     assert failure_of(result)[1].startswith(f"1 of 1 days could not be fetched: {LATER}:")
     assert (_tick(instance).skip_message or "").startswith(f"{LATER}: failed 1 times, tried again in 1")
-    monkeypatch.setattr("tcg_assets.automation.kaggle._FIRST_PAUSE", 0.0)
+    monkeypatch.setattr("tcg_assets.automation.kaggle._BACKOFF", Backoff(0.0))
     assert _days(_tick(instance)) == [LATER], "a later look continues it"
 
 

@@ -158,7 +158,7 @@ def test_a_change_of_the_clock_gives_each_night_one_tick_and_one_key(
     configured = Nightly(at="02:30", zone="Europe/Berlin")
     save_nightly(home, configured)
     start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(configured.zone))
-    ticks = schedule_execution_time_iterator(start.timestamp(), configured.cron, configured.zone, ascending=True)
+    ticks = schedule_execution_time_iterator(start.timestamp(), configured.when.cron, configured.zone, ascending=True)
     keys = []
     for _ in range(nights):
         tick = next(ticks)

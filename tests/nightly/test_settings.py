@@ -80,4 +80,4 @@ def test_the_configuration_is_read_back_as_it_was_written(home: Home) -> None:
     other = Configured(at="01:15", zone="Europe/Berlin", recipe=RECIPE, opponents=("first",))
     save_nightly(home, other)
     assert load_nightly(home) == other
-    assert other.cron == "15 1 * * *"
+    assert other.when.cron == "15 1 * * *"

@@ -306,7 +306,7 @@ def test_retention_is_read_from_the_home_and_refuses_what_it_does_not_know(home)
     write_json(home.root / "retention.json", {"recent_days": 3, "keep": ["a"]})
     assert read_retention(home) == Retention(recent_days=3, keep=("a",))
     write_json(home.root / "retention.json", {"recent_dayz": 3})
-    with pytest.raises(ConfigError, match=r"retention.json.recent_dayz"):
+    with pytest.raises(ConfigError, match=r"retention\.json: unknown key recent_dayz"):
         read_retention(home)
     with pytest.raises(RetentionError, match="latest is 0"):
         Retention(latest=0)

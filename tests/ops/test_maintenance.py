@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tcg_core.base.errors import ConfigError
-from tcg_core.ops.maintenance import FILE, Maintenance, backing_up_to, cron_of, load_maintenance
+from tcg_core.ops.maintenance import FILE, Maintenance, backing_up_to, load_maintenance
 
 
 def test_without_a_file_nothing_is_backed_up_and_nothing_removed(home):
@@ -16,13 +16,13 @@ def test_without_a_file_nothing_is_backed_up_and_nothing_removed(home):
 def test_what_is_written_is_read(home, tmp_path):
     (home.root / FILE).write_text(json.dumps({"audit_at": "04:05", "backup_to": str(tmp_path), "zone": "Europe/Berlin"}))
     found = load_maintenance(home)
-    assert (cron_of(found.audit_at), found.destination, found.zone) == ("5 4 * * *", tmp_path, "Europe/Berlin")
+    assert (found.audit.cron, found.destination, found.zone) == ("5 4 * * *", tmp_path, "Europe/Berlin")
 
 
 @pytest.mark.parametrize(
     ("values", "named"),
     [
-        ({"audit_hour": 3}, "maintenance.json.audit_hour"),
+        ({"audit_hour": 3}, "maintenance.json: unknown key audit_hour"),
         ({"audit_at": "25:00"}, "audit_at '25:00'"),
         ({"zone": "Mars/Olympus"}, "zone 'Mars/Olympus'"),
         ({"audit_nights": 0}, "audit_nights is 0, expected 1 or more"),

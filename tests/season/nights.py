@@ -45,7 +45,7 @@ GAMES_TO_DECIDE = 84
 def tick(instance: dg.DagsterInstance, home: Home, night: date) -> ScheduleExecutionData:
     """What the schedule's function answers when it is evaluated at its time in that night."""
     configured = load_nightly(home)
-    at = datetime.combine(night, datetime.strptime(configured.at, "%H:%M").time(), configured.tzinfo)
+    at = configured.when.on(night)
     built = dg.build_schedule_context(instance=instance, scheduled_execution_time=at, resources={"workspace": Workspace()})
     with built as context:
         return nightly_schedule.evaluate_tick(context)

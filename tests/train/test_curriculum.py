@@ -12,9 +12,9 @@ from tcg_assets.cli.main import app
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import ConfigError, UnknownId
 from tcg_core.base.home import VARIABLE, Home
-from tcg_core.base.settings import from_dict, to_dict
+from tcg_core.base.settings import from_dict, read_config, to_dict
 from tcg_core.plan import build
-from tcg_core.plan.curriculum import DEFAULT, Curriculum, merged, planned_phases, read_curriculum
+from tcg_core.plan.curriculum import DEFAULT, Curriculum, merged, planned_phases
 from tcg_core.plan.errors import CurriculumStopped, ResumeRefused
 from tcg_core.train import checks
 from tcg_core.train.curriculum import run_curriculum
@@ -125,7 +125,7 @@ def test_a_wrong_curriculum_names_phase_and_key(phases: list[Any], base: dict[st
     file = tmp_path / "phases.json"
     file.write_text(json.dumps({"base": base, "phases": phases}))
     with pytest.raises(ConfigError, match=words):
-        read_curriculum(file)
+        read_config(file, Curriculum)
 
 
 def test_the_first_phase_may_go_on_from_a_run(tmp_path: Path) -> None:
