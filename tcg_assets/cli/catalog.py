@@ -37,6 +37,25 @@ def verify() -> None:
         raise ChecksFailed(f"catalog and disk differ: {failed[0].name}: {failed[0].message}")
 
 
+@app.command()
+def rebuild() -> None:
+    """Makes a lost or damaged catalog anew from what lies in the data home, and says what it could not bring back.
+
+    A damaged one is moved aside, never deleted; a healthy one is refused. Stop `tcg ui` and the services before.
+    """
+    from tcg_core.ops.rebuild import UNKNOWN
+    from tcg_core.ops.rebuild import rebuild as run
+
+    found = run(Home.resolve())
+    table("brought back", ["table", "rows"], [[name, count] for name, count in found.counts.items() if count])
+    for path in found.aside:
+        print(f"moved aside: {path}")
+    table("could not be used", ["what"], [[line] for line in found.problems])
+    table("named, but not here", ["what"], [[line] for line in found.missing])
+    table("not known from files", ["what"], [[line] for line in UNKNOWN])
+    print("first: `tcg catalog ratings`, then `tcg catalog verify` and `tcg day verify`, which read what was not read here")
+
+
 @ratings_app.callback(invoke_without_command=True)
 def ratings(
     context: typer.Context,

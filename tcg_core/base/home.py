@@ -80,6 +80,11 @@ class Home:
         return self.root / "quarantine"
 
     @property
+    def decisions(self) -> Path:
+        """What a person decided about a day last, an exclusion or a restored build: ``decisions/DATE.json``."""
+        return self.root / "decisions"
+
+    @property
     def leaderboards(self) -> Path:
         """Snapshots of Kaggle's leaderboard: ``leaderboards/DATE.csv``, the table as it stood at the start of DATE."""
         return self.root / "leaderboards"

@@ -81,7 +81,12 @@ def home_of(connection: sqlite3.Connection) -> Home:
 
 def now() -> str:
     """UTC time as the catalog writes it, to the microsecond: what changed last is asked for, also within one second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return as_time(datetime.now(UTC).timestamp())
+
+
+def as_time(seconds: float) -> str:
+    """A time of the file system, in seconds since 1970, as the catalog writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -47,6 +47,21 @@ def stage(connection: sqlite3.Connection, record: DatasetRecord) -> None:
     )
 
 
+def put(
+    connection: sqlite3.Connection, record: DatasetRecord, state: str, reason: str | None, created_at: str, changed_at: str
+) -> None:
+    """Inserts a dataset as it was, into a catalog that is filled again. Raises :class:`sqlite3.IntegrityError` for what may not
+    be, as a second validated dataset of a day."""
+    values = asdict(record) | {"generations": "+".join(record.generations), "state": state, "reason": reason}
+    connection.execute(
+        "INSERT INTO datasets (dataset_id, day, state, reason, path, sha256, bytes, rows, episodes, row_groups, generations,"
+        " schema_digest, code, archive_sha256, rows_digest, created_at, changed_at)"
+        " VALUES (:dataset_id, :day, :state, :reason, :path, :sha256, :bytes, :rows, :episodes, :row_groups, :generations,"
+        " :schema_digest, :code, :archive_sha256, :rows_digest, :created_at, :changed_at)",
+        values | {"created_at": created_at, "changed_at": changed_at},
+    )
+
+
 def validate(connection: sqlite3.Connection, day: str, dataset_id: str, path: str) -> None:
     """Makes this dataset, now at ``path``, the day's validated one; the one before becomes superseded in the same transaction."""
     connection.execute(

@@ -119,11 +119,7 @@ def record_episodes(
     """Replaces the day's episodes, games, participants and decks. Raises :class:`EpisodeConflict` first."""
     check_conflicts(connection, day, records)
     _clear(connection, day)
-    used = sorted({seat.deck_hash for record in records for seat in record.seats})
-    connection.executemany("INSERT OR IGNORE INTO decks VALUES (?, ?)", [(key, json.dumps(list(decks[key]))) for key in used])
-    names = sorted({seat.name for record in records for seat in record.seats})
-    connection.executemany("INSERT OR IGNORE INTO agents (name) VALUES (?)", [(name,) for name in names])
-    agents = {name: connection.execute("SELECT agent_id FROM agents WHERE name = ?", (name,)).fetchone()[0] for name in names}
+    agents = record_names(connection, records, decks)
     connection.executemany(
         "INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
@@ -185,6 +181,18 @@ def record_episodes(
     )
     order_day(connection, day)
     connection.execute("UPDATE days SET cataloged_at = ? WHERE day = ?", (now(), day))
+
+
+def record_names(
+    connection: sqlite3.Connection, records: Sequence[EpisodeRecord], decks: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """Adds the decks and team names that the catalog does not know yet, which stay when their episodes go; returns the agents'
+    numbers, which are given in the order in which names come."""
+    used = sorted({seat.deck_hash for record in records for seat in record.seats})
+    connection.executemany("INSERT OR IGNORE INTO decks VALUES (?, ?)", [(key, json.dumps(list(decks[key]))) for key in used])
+    names = sorted({seat.name for record in records for seat in record.seats})
+    connection.executemany("INSERT OR IGNORE INTO agents (name) VALUES (?)", [(name,) for name in names])
+    return {name: connection.execute("SELECT agent_id FROM agents WHERE name = ?", (name,)).fetchone()[0] for name in names}
 
 
 def _clear(connection: sqlite3.Connection, day: str) -> None:

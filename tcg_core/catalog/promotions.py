@@ -87,20 +87,27 @@ def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict
 
 
 def restore(connection: sqlite3.Connection, home: Home) -> int:
-    """Fills an empty table from the mirror; returns how many decisions it read. Raises :class:`TcgError` naming a bad file."""
+    """Fills an empty table from the mirror; returns how many decisions it read. Who is champion is never guessed: raises
+    :class:`TcgError` naming a bad file, or the first that does not follow from those before it."""
     if connection.execute("SELECT 1 FROM promotions").fetchone():
         return 0
-    found = []
+    count = 0
     for path in sorted(promotions_root(home).glob("[0-9]*.json")):
         try:
-            found.append(Promotion(**json.loads(path.read_text())))
+            found = Promotion(**json.loads(path.read_text()))
         except (OSError, ValueError, TypeError) as error:
             raise TcgError(f"{path} is no recorded decision: {error}") from None
-    connection.executemany(
-        "INSERT INTO promotions VALUES (:sequence, :challenger, :incumbent, :tournament, :verdict, :reason, :at)",
-        [asdict(item) for item in found],
-    )
-    return len(found)
+        count += 1
+        try:
+            connection.execute(
+                "INSERT INTO promotions VALUES (:sequence, :challenger, :incumbent, :tournament, :verdict, :reason, :at)",
+                asdict(found),
+            )
+        except sqlite3.IntegrityError as error:
+            raise TcgError(f"{path} does not follow from the decisions before it: {error}") from None
+        if found.sequence != count:
+            raise TcgError(f"{path} is decision {found.sequence}, expected {count}: a decision before it is missing")
+    return count
 
 
 def _champion(connection: sqlite3.Connection) -> str:

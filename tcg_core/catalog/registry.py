@@ -1,7 +1,7 @@
 """The registry of artifacts: where each is, what went into it, and whether its checks passed.
 
-Hand-over between stages is by id through here, never by newest directory. All of it can be rebuilt from the manifests
-and check records on disk (:func:`rebuild`).
+Hand-over between stages is by id through here, never by newest directory. All of it is on disk too, in manifests and records of
+checks, from which :mod:`tcg_core.ops.rebuild` fills a new catalog.
 """
 
 import json
@@ -12,15 +12,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import TEMP_PREFIX, canonical_json, write_json
+from tcg_core.base.atomic import canonical_json, write_json
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, RECORDED, Manifest, read_manifest
-from tcg_core.catalog.connection import catalog, now, transaction
+from tcg_core.base.manifest import Manifest
+from tcg_core.catalog.connection import as_time, catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
-from tcg_core.catalog.kinds import archive_manifest, as_staged
-from tcg_core.catalog.promotions import restore
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,20 @@ def register(home: Home, manifest: Manifest, path: Path) -> None:
         register_in(connection, home, manifest, path)
 
 
-def register_in(connection: sqlite3.Connection, home: Home, manifest: Manifest, path: Path, content: str | None = None) -> None:
-    """:func:`register` within the caller's transaction; ``content`` overrides the manifest's (a lone file's own SHA-256)."""
+@dataclass(frozen=True)
+class RecordedChecks:
+    """Checks as they lie beside the catalog: of which content they are, and when they were recorded (UTC)."""
+
+    content: str
+    checks: tuple[Check, ...]
+    at: str
+
+
+def register_in(
+    connection: sqlite3.Connection, home: Home, manifest: Manifest, path: Path, content: str | None = None, at: str = ""
+) -> None:
+    """:func:`register` within the caller's transaction. content: overrides the manifest's (a lone file's own SHA-256); at: when
+    it was registered (UTC), now if empty."""
     key, content = (manifest.kind, manifest.id), content or manifest.content
     old = connection.execute("SELECT content FROM artifacts WHERE kind = ? AND id = ?", key).fetchone()
     if old and old["content"] != content:
@@ -73,7 +83,7 @@ def register_in(connection: sqlite3.Connection, home: Home, manifest: Manifest, 
         "INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET path = excluded.path,"
         " content = excluded.content, code = excluded.code, config = excluded.config, facts = excluded.facts,"
         " sequence = excluded.sequence, registered_at = excluded.registered_at",
-        (*key, relative(home, path), content, manifest.code, config, facts, sequence, now()),
+        (*key, relative(home, path), content, manifest.code, config, facts, sequence, at or now()),
     )
     connection.execute("DELETE FROM artifact_inputs WHERE kind = ? AND id = ?", key)
     connection.executemany(
@@ -87,9 +97,10 @@ def record_checks(home: Home, kind: str, id: str, checks: Iterable[Check]) -> No
     checks = tuple(replace(check, facts=plain(check.facts)) for check in checks)
     with catalog(home) as connection:
         content = _row(connection, kind, id)["content"]
-        write_json(_record_path(home, kind, id), {"content": content, "checks": [asdict(check) for check in checks]})
+        at = now()
+        write_json(_record_path(home, kind, id), {"content": content, "checks": [asdict(check) for check in checks], "at": at})
         with transaction(connection):
-            _insert_checks(connection, kind, id, checks)
+            insert_checks(connection, kind, id, checks, at)
 
 
 def checks_of(home: Home, kind: str, id: str) -> tuple[Check, ...]:
@@ -187,55 +198,26 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def rebuild(home: Home) -> tuple[int, list[str]]:
-    """Registers every artifact found below the home, oldest first. Returns how many, and what could not be read and why."""
-    found: list[tuple[float, Manifest, Path, str]] = []
-    problems: list[str] = []
-    for path in home.archives.glob("*/[!.]*.zip"):
-        found.append((path.stat().st_mtime, archive_manifest(path.stem, path.name), path, path.stem))
-    released = (
-        home.cards,
-        home.plans,
-        home.checkpoints,
-        home.artifacts,
-        home.submissions,
-        home.tournaments,
-        home.ratings,
-        home.drift,
-    )
-    for root in (home.staging, home.days, *released):
-        for file in root.rglob(MANIFEST):
-            if any(part.startswith(TEMP_PREFIX) for part in file.parts):
-                continue
-            try:
-                manifest = read_manifest(file.parent)
-            except IntegrityError as error:
-                problems.append(str(error))
-                continue
-            manifest = as_staged(manifest) if root == home.staging else manifest
-            record = file.with_name(RECORDED)
-            found.append(((record if record.is_file() else file).stat().st_mtime, manifest, file.parent, manifest.content))
-    with catalog(home) as connection, transaction(connection):
-        for _, manifest, path, content in sorted(found, key=lambda item: (item[0], str(item[2]))):
-            register_in(connection, home, manifest, path, content)
-            _restore_checks(connection, home, manifest.kind, manifest.id, content)
-        restore(connection, home)
-    return len(found), problems
-
-
-def _restore_checks(connection: sqlite3.Connection, home: Home, kind: str, id: str, content: str) -> None:
+def checks_on_disk(home: Home, kind: str, id: str) -> RecordedChecks | None:
+    """The record of an artifact's checks beside the catalog; None if there is none. Raises :class:`IntegrityError` naming a file
+    that is no such record."""
     path = _record_path(home, kind, id)
-    if path.is_file():
-        record = json.loads(path.read_text())
-        if record["content"] == content:
-            _insert_checks(connection, kind, id, tuple(Check(**check) for check in record["checks"]))
+    if not path.is_file():
+        return None
+    try:
+        values = json.loads(path.read_text())
+        at = str(values.get("at") or as_time(path.stat().st_mtime))
+        return RecordedChecks(str(values["content"]), tuple(Check(**check) for check in values["checks"]), at)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IntegrityError(f"{path} is no record of checks: {error}") from None
 
 
-def _insert_checks(connection: sqlite3.Connection, kind: str, id: str, checks: tuple[Check, ...]) -> None:
+def insert_checks(connection: sqlite3.Connection, kind: str, id: str, checks: Iterable[Check], at: str) -> None:
+    """Replaces the checks of an artifact in the catalog alone, within the caller's transaction."""
     connection.execute("DELETE FROM artifact_checks WHERE kind = ? AND id = ?", (kind, id))
     connection.executemany(
         "INSERT INTO artifact_checks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(kind, id, c.name, int(c.passed), c.severity, c.message, canonical_json(c.facts), now()) for c in checks],
+        [(kind, id, c.name, int(c.passed), c.severity, c.message, canonical_json(c.facts), at) for c in checks],
     )
 
 

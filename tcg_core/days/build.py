@@ -28,10 +28,10 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import dataset, mark, stage
 from tcg_core.catalog.days import DayRow, check_conflicts, day_row, record_episodes
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
-from tcg_core.catalog.records import DatasetRecord, EpisodeRecord
+from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.days.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
 from tcg_core.days.code import LIBRARIES, build_code
-from tcg_core.days.layout import SHAPE, read_episodes, write_quarantine
+from tcg_core.days.layout import SHAPE, dataset_record, read_episodes, write_quarantine
 from tcg_core.days.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
 from tcg_core.days.write_day import write_day
 from tcg_core.encode.schema import SCHEMA
@@ -149,22 +149,7 @@ def _write(home: Home, archive: Archive, day: str, manifest: Manifest, workers: 
 def _record(
     home: Home, day: str, path: Path, manifest: Manifest, records: Sequence[EpisodeRecord], decks: dict[str, list[int]]
 ) -> None:
-    facts = manifest.facts
-    record = DatasetRecord(
-        dataset_id=manifest.id,
-        day=day,
-        path=registry.relative(home, path),
-        sha256=manifest.files[ROWS],
-        bytes=(path / ROWS).stat().st_size,
-        rows=facts["rows"],
-        episodes=facts["episodes"],
-        row_groups=facts["row_groups"],
-        generations=tuple(facts["generations"]),
-        schema_digest=manifest.config["schema"],
-        code=manifest.code,
-        archive_sha256=manifest.inputs[0].sha256,
-        rows_digest=facts.get("rows_digest"),
-    )
+    record = dataset_record(home, day, path, manifest)
     with catalog(home) as connection, transaction(connection):
         record_episodes(connection, day, records, decks)
         stage(connection, record)

@@ -11,8 +11,12 @@ import pyarrow.parquet as parquet
 
 from tcg_core.base.atomic import write_bytes
 from tcg_core.base.errors import IntegrityError
-from tcg_core.catalog.records import EpisodeRecord
+from tcg_core.base.home import Home
+from tcg_core.base.manifest import Manifest
+from tcg_core.catalog.records import DatasetRecord, EpisodeRecord
+from tcg_core.catalog.registry import relative
 from tcg_core.days.members import ExpectedLane
+from tcg_core.rows.reader import ROWS
 
 EXPECTED, EPISODES, SHAPE = "expected.parquet", "episodes.json", "shape.png"
 
@@ -27,6 +31,29 @@ _EXPECTED_SCHEMA = pa.schema(
         pa.field("plain_rows", pa.int32()),
     ]
 )
+
+
+def dataset_record(home: Home, day: str, path: Path, manifest: Manifest) -> DatasetRecord:
+    """What the catalog is told of a built day. Raises :class:`IntegrityError` naming what the directory or its manifest lacks."""
+    facts = manifest.facts
+    try:
+        return DatasetRecord(
+            dataset_id=manifest.id,
+            day=day,
+            path=relative(home, path),
+            sha256=manifest.files[ROWS],
+            bytes=(path / ROWS).stat().st_size,
+            rows=facts["rows"],
+            episodes=facts["episodes"],
+            row_groups=facts["row_groups"],
+            generations=tuple(facts["generations"]),
+            schema_digest=manifest.config["schema"],
+            code=manifest.code,
+            archive_sha256=manifest.inputs[0].sha256,
+            rows_digest=facts.get("rows_digest"),
+        )
+    except (OSError, KeyError, IndexError) as error:
+        raise IntegrityError(f"{path} is no built day: {type(error).__name__} {error}") from None
 
 
 def write_expected(directory: Path, lanes: Sequence[ExpectedLane]) -> None:

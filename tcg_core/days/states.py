@@ -13,6 +13,7 @@ from tcg_core.catalog.days import list_days
 from tcg_core.days.absent import named
 from tcg_core.days.code import build_code
 from tcg_core.days.errors import DayError
+from tcg_core.days.history import decide
 from tcg_core.days.promote import intact
 from tcg_core.encode.schema import SCHEMA
 
@@ -41,6 +42,7 @@ def exclude_day(home: Home, day: str, reason: str) -> DatasetRow:
         if not rows:
             raise DayError(f"day {day} has no validated dataset to exclude")
         mark(connection, day, rows[0].dataset_id, "excluded", reason)
+        decide(home, day, rows[0].dataset_id, "excluded", reason)
         return dataset(connection, day, rows[0].dataset_id)
 
 
@@ -54,6 +56,7 @@ def restore_day(home: Home, day: str, dataset_id: str) -> DatasetRow:
             raise DayError(f"dataset {dataset_id} of {day} cannot be restored: it is {row.state}; {check.message}")
         with transaction(connection):
             validate(connection, day, dataset_id, row.path)
+            decide(home, day, dataset_id, "validated")
         return dataset(connection, day, dataset_id)
 
 

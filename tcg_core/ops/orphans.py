@@ -34,10 +34,10 @@ class Orphan:
 
 def find(home: Home, rows: Iterable[Registered], datasets: Iterable[DatasetRow]) -> Iterator[Orphan]:
     """All orphans, by path. A training run without manifest is none: it has not ended."""
-    builds, places = list(datasets), {(row.kind, row.id): row.path for row in rows}
-    known = set(places.values()) | {home.root / row.path for row in builds}
+    builds, where = list(datasets), {(row.kind, row.id): row.path for row in rows}
+    known = set(where.values()) | {home.root / row.path for row in builds}
     awaited = {row.dataset_id for row in builds if row.state in ("staged", "validated")}
-    for path, day in _directories(home):
+    for path, day in places(home):
         if path in known or path.name.startswith(TEMP_PREFIX) or path.suffix == ".running":
             continue
         if not (path / MANIFEST).is_file():
@@ -55,12 +55,12 @@ def find(home: Home, rows: Iterable[Registered], datasets: Iterable[DatasetRow])
         except IntegrityError as error:
             problem = f"damaged: {error}"
         key = manifest.key
-        twin = key in places and places[key] != path and places[key].exists()
+        twin = key in where and where[key] != path and where[key].exists()
         yield Orphan(path, key, manifest.inputs, day, manifest.id in awaited, twin, problem)
 
 
-def _directories(home: Home) -> Iterator[tuple[Path, str]]:
-    """Where artifacts lie, with the day of those that belong to one."""
+def places(home: Home) -> Iterator[tuple[Path, str]]:
+    """Directories where artifacts lie, with the day of those that belong to one, temporaries among them."""
     for root in (home.cards, home.plans, home.checkpoints, home.artifacts, home.submissions, home.tournaments, home.ratings):
         yield from ((path, "") for path in sorted(root.glob("*")) if path.is_dir())
     yield from ((path, "") for path in sorted(home.drift.glob("*/*")) if path.is_dir())

@@ -6,6 +6,7 @@ from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
+from tcg_core.ops.rebuild import rebuild
 from tests.catalog.helpers import users_of
 
 GOOD, BAD, WARNED = Check("a", True, "fine"), Check("b", False, "it is broken"), Check("c", False, "hm", "WARN")
@@ -75,8 +76,9 @@ def test_the_registry_is_rebuilt_from_disk(home):
     write_manifest(home.plans / ".tmp-1-2-half", plan)
     (home.archives / "2026-08-01").mkdir()
     (home.archives / "2026-08-01" / ".tmp-1-2-half.zip").write_bytes(b"half")
-    count, problems = registry.rebuild(home)
-    assert count == 1 and len(problems) == 1 and "broken" in problems[0]
+    found = rebuild(home)
+    assert found.counts["artifacts"] == 1 and len(found.problems) == 1 and "broken" in found.problems[0]
+    assert found.missing == ("parquet_day day is not on disk; work_plan plan was made from it",)
     after = registry.rows_of(home)
     assert [(r.kind, r.id, r.path, r.content, r.state) for r in after] == [
         (r.kind, r.id, r.path, r.content, r.state) for r in before

@@ -9,6 +9,7 @@ from tcg_core.days.build import build_day
 from tcg_core.days.errors import DayError
 from tcg_core.days.promote import promote_day, verify_day
 from tcg_core.days.take import take_archive
+from tcg_core.ops.rebuild import rebuild
 from tcg_core.recipe import Selection
 from tests.catalog.helpers import users_of
 from tests.days.conftest import V1
@@ -129,7 +130,7 @@ def test_the_registry_of_days_is_rebuilt_from_disk(staged):
     built = promote_day(staged, V1)
     before = {(row.kind, row.id, row.state) for row in registry.rows_of(staged)}
     staged.catalog.unlink()
-    registry.rebuild(staged)
+    rebuild(staged)
     after = {(row.kind, row.id, row.state) for row in registry.rows_of(staged)}
-    assert before - after == {("staged_day", built.id, "passed")} and after < before
+    assert after == before and ("staged_day", built.id, "passed") in after
     assert users_of(staged, "day_archive", registry.rows_of(staged, "day_archive")[0].id) == [("parquet_day", built.id)]

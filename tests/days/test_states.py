@@ -12,6 +12,7 @@ from tcg_core.days.errors import DayError, DaysOfOtherCode
 from tcg_core.days.promote import promote_day
 from tcg_core.days.states import exclude_day, listed_days, restore_day, stale_days, stale_line
 from tcg_core.days.take import take_archive
+from tcg_core.ops.rebuild import rebuild
 from tcg_core.recipe import Selection
 from tests.days.conftest import V1
 from tests.days.replays import members, put
@@ -101,7 +102,7 @@ def test_a_lost_catalog_is_filled_again_without_another_pass(staged, monkeypatch
     for file in staged.root.glob("catalog.sqlite*"):
         file.unlink()
     if rebuilt:
-        registry.rebuild(staged)
+        rebuild(staged)
     monkeypatch.setattr(build, "write_day", lambda *_: pytest.fail("another pass"))
     assert take_archive(staged, V1).passed
     assert build_day(staged, V1).reused
