@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.days.backfill import backfill

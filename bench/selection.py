@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import measure
-from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home
 from tcg_core.catalog.cap_order import order_day
 from tcg_core.catalog.connection import catalog, transaction

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tcg_assets.assets.jobs import CHAIN_ASSETS
-from tcg_core.base.atomic import sha256_json
 from tcg_core.base.code import code_version
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict
 from tcg_core.recipe import Recipe, Selection

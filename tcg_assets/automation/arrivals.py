@@ -16,8 +16,8 @@ from tcg_assets.assets.unfinished import NIGHT_TAG, given_up, going_on
 from tcg_assets.automation.at_work import at_work
 from tcg_assets.automation.attempts import ARRIVALS, next_attempt, tags_of
 from tcg_assets.automation.inbox import Arrival, look
-from tcg_core.base.atomic import sha256_bytes
 from tcg_core.base.clock import TimeOfDay
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from tcg_assets.pages.metadata import plot, table
-from tcg_core.base.atomic import sha256_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.home import Home
 
 TOLD = "tcg/told"

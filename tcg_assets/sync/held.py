@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import dagster as dg
 
 from tcg_assets.dagster_private import DATA_VERSION_TAG
-from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.digest import sha256_bytes
 
 
 @dataclass(frozen=True)

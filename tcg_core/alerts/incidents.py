@@ -14,7 +14,8 @@ from pathlib import Path
 from tcg_core.alerts.channels import Channel, channels
 from tcg_core.alerts.redact import redact
 from tcg_core.alerts.remedies import first_step
-from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.lock import hold

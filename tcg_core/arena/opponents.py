@@ -8,10 +8,11 @@ from typing import Any
 
 from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.schedule import Player
-from tcg_core.base.atomic import sha256_file, sha256_json
+from tcg_core.base.code import code_version
+from tcg_core.base.digest import sha256_file, sha256_json
 from tcg_core.base.errors import TcgError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, code_identity, read_manifest
+from tcg_core.base.manifest import MANIFEST, read_manifest
 from tcg_core.catalog import registry
 from tcg_core.engine.agents import BASELINES
 from tcg_core.engine.decks import read_deck, resolve_deck, validate_deck
@@ -34,9 +35,7 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Pla
     name, _, own_deck = spec.partition(":")
     if name in BASELINES:
         cards = resolve_deck(home, own_deck or deck)
-        return _checked(
-            Player(spec, BASELINE, spec, code_identity("tcg_core.engine.agents"), own_deck or deck, cards), generation
-        )
+        return _checked(Player(spec, BASELINE, spec, code_version("baseline"), own_deck or deck, cards), generation)
     source = source_of(home, spec)
     with unpacked(source) as folder:
         if is_submission(folder):

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.arena.errors import ScheduleError
-from tcg_core.base.atomic import sha256_bytes, sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_bytes, sha256_json
 from tcg_core.base.settings import from_dict, to_dict
 from tcg_core.replay.record_format import check_best_of
 

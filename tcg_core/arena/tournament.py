@@ -24,13 +24,13 @@ from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE
 from tcg_core.base.atomic import publishing, write_bytes, write_json
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version
 from tcg_core.base.home import Home
 from tcg_core.base.lock import hold
 from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
     verify_files,
@@ -83,7 +83,7 @@ def tournament(
         "seed": seed,
         "nonce": nonce,
     }
-    code = code_identity("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report")
+    code = code_version(KIND)
     identity = artifact_id(KIND, inputs, config, code)
     final = home.tournaments / identity
     running = home.tournaments / f"{identity}.running"

@@ -5,7 +5,6 @@ temporary name (``TEMP_PREFIX``) that :func:`sweep` removes. When a call returns
 """
 
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -17,6 +16,8 @@ from typing import Any
 
 from tcg_core.base.errors import TcgError
 
+OUTSIDE_IDENTITY = "how bytes come to lie on a disk changes none of them"
+
 TEMP_PREFIX = ".tmp-"
 #: The system says these of a write, and never which file it was.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -24,27 +25,6 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 class NotWritten(TcgError):
     """A file that could not be written whole, as on a full disk; nothing of it was published."""
-
-
-def canonical_json(value: Any) -> str:
-    """The one text of a value: sorted keys, no blanks, no NaN. Identities are hashes of it."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def sha256_bytes(data: bytes) -> str:
-    """Hex SHA-256 of ``data``."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def sha256_json(value: Any) -> str:
-    """Hex SHA-256 of the canonical JSON of ``value``."""
-    return sha256_bytes(canonical_json(value).encode())
-
-
-def sha256_file(path: Path) -> str:
-    """Hex SHA-256 of a file, read in pieces."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def temporary_beside(path: Path) -> Path:

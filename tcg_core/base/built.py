@@ -6,6 +6,8 @@ from typing import Any
 
 from tcg_core.base.checks import Check
 
+OUTSIDE_IDENTITY = "what a stage shows"
+
 
 @dataclass(frozen=True)
 class Built:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+OUTSIDE_IDENTITY = "a check judges what was made"
+
 Severity = Literal["ERROR", "WARN"]
 
 

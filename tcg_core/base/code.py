@@ -1,41 +1,110 @@
-"""Code identity of every asset: the source that makes it and the libraries that compute it.
+"""Code identity of every asset, from the definitions that decide its result.
 
-Read from files and package metadata alone; nothing heavy is imported to know it.
+Dagster's code version of an asset, the ``code`` of its manifest and what makes it stale are this one value. It is computed
+from the source as it was when this process started; nothing of what it covers is imported to know it.
 """
 
+import importlib.metadata
+from dataclasses import dataclass
 from functools import cache
 
-from tcg_core.base.manifest import code_identity
+from tcg_core.base.digest import sha256_json
+from tcg_core.base.identity import Index
+from tcg_core.base.source import at_start
 
-_DAY_LIBRARIES = ("matplotlib", "msgspec", "numpy", "pyarrow")
-#: asset -> (modules whose import closure makes it, distributions whose version matters)
-PRODUCERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "day_archive": (("tcg_core.days.take",), ()),
-    "day_catalog": (("tcg_core.days.write_day",), _DAY_LIBRARIES),
-    "staged_day": (("tcg_core.days.write_day",), _DAY_LIBRARIES),
-    "parquet_day": (("tcg_core.days.write_day",), _DAY_LIBRARIES),
-    "field_drift": (("tcg_core.days.drift",), ("matplotlib",)),
-    "ratings": (("tcg_core.ratings.stage",), ("matplotlib", "pyarrow")),
-    "card_features": (("tcg_core.cards.features",), ("numpy", "safetensors")),
-    "work_plan": (("tcg_core.plan.build", "tcg_core.train.run"), ("numpy", "pyarrow")),
-    "mlx_checkpoint": (("tcg_core.train.run",), ("mlx", "numpy")),
-    "torch_artifact": (("tcg_core.convert.artifact",), ("mlx", "numpy", "torch")),
-    "submission": (
-        ("tcg_core.submission.contents", "tcg_core.submission.archive", "tcg_core.submission.runtime.agent"),
-        (),
+OUTSIDE_IDENTITY = "it names what identities are made of"
+
+
+@dataclass(frozen=True)
+class Producer:
+    """What decides an asset's result. ``roots``: ``module:definition``, followed to all they use; ``libraries``: distributions
+    that can change a value (one that only draws or stores never does); ``packed``: the module whose import closure is packed
+    byte for byte."""
+
+    roots: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    packed: str = ""
+
+
+#: Archive to rows. How processes share the members, what the checks say and how the day looks is not part of it.
+_DAY = Producer(("tcg_core.days.write_day:write_day", "tcg_core.days.members:process"), ("msgspec",))
+PRODUCERS: dict[str, Producer] = {
+    "day_archive": Producer(("tcg_core.replay.archive:open_archive",)),
+    "day_catalog": _DAY,
+    "staged_day": _DAY,
+    "parquet_day": _DAY,
+    "field_drift": Producer(("tcg_core.days.drift:field_of", "tcg_core.days.drift:_facts")),
+    "ratings": Producer(
+        ("tcg_core.ratings.rate:rate_replays", "tcg_core.ratings.rate:rate_remote", "tcg_core.ratings.table:write_ratings")
     ),
-    "tournament": (("tcg_core.arena.playing", "tcg_core.arena.summary", "tcg_core.arena.report"), ()),
-    "champion": (("tcg_core.arena.champion",), ()),
+    "card_features": Producer(("tcg_core.cards.features:build_tables",)),
+    # Which days and episodes were selected is among a plan's inputs; here is how they become lanes and microbatches.
+    "work_plan": Producer(
+        (
+            "tcg_core.plan.assemble:assemble",
+            "tcg_core.plan.facts:summarize",
+            "tcg_core.plan.source:_day_rows",
+            "tcg_core.plan.split:validation_episodes",
+            "tcg_core.plan.tables:write_tables",
+        ),
+        ("numpy",),
+    ),
+    "mlx_checkpoint": Producer(("tcg_core.train.loop:run_epochs", "tcg_core.train.session:open_session"), ("mlx", "numpy")),
+    "torch_artifact": Producer(
+        (
+            "tcg_core.convert.decisions:plan_reference",
+            "tcg_core.convert.players:mlx_player",
+            "tcg_core.convert.players:torch_player",
+            "tcg_core.convert.reference:write_reference",
+            "tcg_core.convert.replay:replay",
+            "tcg_core.convert.replay:compare",
+            "tcg_core.model.names:join_arrays",
+            "tcg_core.model.tensors:safetensors_bytes",
+            "tcg_core.model.torch_load:load_artifact",
+            "tcg_core.train.runs.checkpoint:load_weights",
+        ),
+        ("mlx", "numpy", "torch"),
+    ),
+    "submission": Producer(("tcg_core.submission.main_source:MAIN",), packed="tcg_core.submission.runtime.agent"),
+    "tournament": Producer(
+        ("tcg_core.arena.playing:play_games", "tcg_core.arena.schedule:make_schedule", "tcg_core.arena.summary:summarise")
+    ),
+    "champion": Producer(("tcg_core.arena.verdict:judge",)),
+    "would_ko": Producer(("tcg_core.lookahead.worker:serve",)),
+    "baseline": Producer(("tcg_core.engine.agents:make_agent",)),
 }
-
-
-def libraries_of(asset: str) -> tuple[str, ...]:
-    """Distributions whose versions are recorded in the manifests of the asset."""
-    return PRODUCERS[asset][1]
 
 
 @cache
 def code_version(asset: str) -> str:
-    """16 hex digits; changes exactly when what makes the asset changes."""
-    modules, libraries = PRODUCERS[asset]
-    return code_identity(*modules, libraries=libraries)
+    """16 hex digits for the code that makes an asset, as this process runs it."""
+    return version_in(_index(), asset)
+
+
+def version_in(index: Index, asset: str) -> str:
+    """:func:`code_version` of another source tree."""
+    producer = PRODUCERS[asset]
+    packed = {file: index.source.sha256(file) for file in index.source.packed(producer.packed)} if producer.packed else {}
+    return sha256_json([index.identity(producer.roots), packed, versions_of(asset)])[:16]
+
+
+def libraries_of(asset: str) -> tuple[str, ...]:
+    """Distributions whose version is part of an asset's code identity."""
+    return PRODUCERS[asset].libraries
+
+
+def versions_of(asset: str) -> dict[str, str]:
+    """Installed versions of those distributions, as a manifest records them."""
+    return {name: importlib.metadata.version(name) for name in sorted(libraries_of(asset))}
+
+
+def closure_of(asset: str) -> frozenset[str]:
+    """Files below the project's root that hold a definition of the asset's identity."""
+    index, producer = _index(), PRODUCERS[asset]
+    held = {index.source.modules[module] for module, _ in index.closure(producer.roots)}
+    return frozenset(held | (index.source.packed(producer.packed) if producer.packed else set()))
+
+
+@cache
+def _index() -> Index:
+    return Index(at_start())

@@ -9,6 +9,8 @@ from pathlib import Path
 from tcg_core.base.atomic import make_directory
 from tcg_core.base.errors import HomeError, TcgError
 
+OUTSIDE_IDENTITY = "where files lie changes nothing of what is in them"
+
 VARIABLE = "TCG_DATA"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 

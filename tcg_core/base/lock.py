@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tcg_core.base.atomic import canonical_json, make_directory
+from tcg_core.base.atomic import make_directory
+from tcg_core.base.digest import canonical_json
 from tcg_core.base.errors import TcgError
 
 #: Seconds between two tries of one who waits.

@@ -1,10 +1,9 @@
 """Identity of artifacts: what went in, under which configuration, by which code; and the manifest that says so.
 
 An artifact's id is derived from its inputs, configuration and code identity, so the same three name the same
-artifact. The git commit and the time are written beside the manifest (``recorded.json``), outside the id.
+artifact. Package version, git commit and time are written beside the manifest (``recorded.json``), outside the id.
 """
 
-import ast
 import importlib.metadata
 import json
 import subprocess
@@ -15,12 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tcg_core import __version__
-from tcg_core.base.atomic import sha256_bytes, sha256_file, sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_file, sha256_json
 from tcg_core.base.errors import IntegrityError
 
+OUTSIDE_IDENTITY = "the record of what was made"
+
 MANIFEST, RECORDED = "manifest.json", "recorded.json"
-MANIFEST_VERSION = 1
+#: Version 1 counted pictures among the content and stored the version of the package.
+MANIFEST_VERSION = 2
+#: Files of these kinds show an artifact: they are listed and verified, and are no part of its content.
+PICTURES = (".html", ".png", ".svg")
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 #: An artifact's kind and id.
@@ -45,7 +49,7 @@ class Input:
 class Manifest:
     """What an artifact directory holds and what it was made from.
 
-    files: SHA-256 of each file by its name in the directory; content: SHA-256 over ``files``.
+    files: SHA-256 of each file by its name in the directory; content: SHA-256 over those that are data.
     """
 
     kind: str
@@ -56,13 +60,14 @@ class Manifest:
     versions: dict[str, str]
     files: dict[str, str]
     facts: dict[str, Any] = field(default_factory=dict)
-    package_version: str = __version__
     manifest_version: int = MANIFEST_VERSION
 
     @property
     def content(self) -> str:
-        """Hex SHA-256 over names and hashes of all files."""
-        return sha256_json(self.files)
+        """Hex SHA-256 over names and hashes of the data files, by the rule of the manifest's version."""
+        if self.manifest_version == 1:
+            return sha256_json(self.files)
+        return sha256_json({name: hash for name, hash in self.files.items() if not name.endswith(PICTURES)})
 
     @property
     def key(self) -> Key:
@@ -72,6 +77,18 @@ class Manifest:
     def as_input(self) -> Input:
         """This artifact as the input of another."""
         return Input(self.kind, self.id, self.content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As ``manifest.json`` holds it."""
+        return asdict(self) | {"content": self.content}
+
+
+def manifest_from(values: dict[str, Any]) -> Manifest:
+    """A stored manifest of any known version; raises ValueError, TypeError or KeyError for what is none."""
+    fields = {name: value for name, value in values.items() if name not in ("content", "package_version")}
+    if fields["manifest_version"] not in range(1, MANIFEST_VERSION + 1):
+        raise ValueError(f"manifest version {fields['manifest_version']}, this code knows 1 to {MANIFEST_VERSION}")
+    return Manifest(**fields | {"inputs": tuple(Input(**item) for item in fields["inputs"])})
 
 
 def artifact_id(kind: str, inputs: Iterable[Input], config: dict[str, Any], code: str) -> str:
@@ -90,7 +107,7 @@ def hash_files(directory: Path) -> dict[str, str]:
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Writes ``manifest.json`` and, beside it, ``recorded.json`` with commit, dirty flag and time."""
-    write_json(directory / MANIFEST, asdict(manifest) | {"content": manifest.content})
+    write_json(directory / MANIFEST, manifest.to_dict())
     write_json(directory / RECORDED, recorded())
 
 
@@ -99,8 +116,7 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     try:
         values = json.loads(path.read_text())
-        content = values.pop("content")
-        manifest = Manifest(**values | {"inputs": tuple(Input(**item) for item in values["inputs"])})
+        content, manifest = values["content"], manifest_from(values)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise IntegrityError(f"{path} is not a manifest: {error}") from None
     if manifest.content != content:
@@ -120,19 +136,9 @@ def verify_files(directory: Path) -> Manifest:
     return manifest
 
 
-def code_identity(*modules: str, libraries: Iterable[str] = ()) -> str:
-    """Hash of the source of ``modules`` and of all they import inside tcg_core, plus the versions of ``libraries``.
-
-    A commit to the docs changes nothing; an edit of the encoder changes exactly what is made with it.
-    """
-    sources = sorted(_closure(modules))
-    hashes = {name: sha256_bytes(_module_path(name).read_bytes()) for name in sources}
-    return sha256_json([hashes, versions(libraries)])[:16]
-
-
-def versions(libraries: Iterable[str]) -> dict[str, str]:
-    """Installed versions by distribution name."""
-    return {name: importlib.metadata.version(name) for name in sorted(libraries)}
+def package_version() -> str:
+    """Version of this package, as installed: recorded beside manifests, part of no identity and of no packed byte."""
+    return importlib.metadata.version("tcg-assets")
 
 
 @cache
@@ -149,33 +155,9 @@ def recorded_commit() -> tuple[str, bool]:
 def recorded() -> dict[str, Any]:
     """Circumstances of a build: never part of an id."""
     commit, dirty = recorded_commit()
-    return {"commit": commit, "dirty": dirty, "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-
-
-def _module_path(name: str) -> Path:
-    path = _PACKAGE.parent.joinpath(*name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-
-
-def _closure(modules: Iterable[str]) -> set[str]:
-    found: set[str] = set()
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(_imports(name))
-    return found
-
-
-@cache
-def _imports(name: str) -> frozenset[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(_module_path(name).read_text())):
-        candidates: list[str] = []
-        if isinstance(node, ast.Import):
-            candidates = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            candidates = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-        found.update(c for c in candidates if c.split(".")[0] == "tcg_core" and _module_path(c).is_file())
-    return frozenset(found)
+    return {
+        "package": package_version(),
+        "commit": commit,
+        "dirty": dirty,
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+OUTSIDE_IDENTITY = "it shows how far long work is"
+
 T = TypeVar("T")
 LOG = logging.getLogger("tcg")
 _SECONDS_BETWEEN_LINES = 5.0

@@ -7,7 +7,8 @@ import typing
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import ConfigError, TcgError
 
 T = TypeVar("T")

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 from tcg_core.base.atomic import discard, publishing
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
-from tcg_core.base.code import code_version, libraries_of
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.errors import IntegrityError
-from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, versions, write_manifest
+from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, write_manifest
 
 
 class Registrar(Protocol):
@@ -66,7 +66,7 @@ class Stage:
         """The artifact ``root/<id>/`` that the code of ``asset`` (:mod:`tcg_core.base.code`) makes of these inputs."""
         inputs, code = tuple(inputs), code_version(asset)
         id = artifact_id(kind, inputs, config, code)
-        return cls(kind, id, root / id, inputs, config, code, versions(libraries_of(asset)), irreplaceable)
+        return cls(kind, id, root / id, inputs, config, code, versions_of(asset), irreplaceable)
 
     def manifest(self, files: Mapping[str, str], facts: Mapping[str, Any] | None = None) -> Manifest:
         """The manifest of these files (SHA-256 by name)."""

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tcg_core.base.atomic import sha256_bytes
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.cards.errors import CardCsvError
 
 GENERATION = "v1"

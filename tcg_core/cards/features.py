@@ -9,9 +9,9 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from tcg_core.base.atomic import sha256_json
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest, verify_files

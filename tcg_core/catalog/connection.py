@@ -13,6 +13,8 @@ from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.filesystem import network_type
 from tcg_core.catalog.schema import MIGRATIONS, Migration
 
+OUTSIDE_IDENTITY = "bookkeeping of what was made"
+
 BUSY_SECONDS = 30.0
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.catalog.errors import DatasetChanged
 
 #: (bytes, mtime_ns, inode, SHA-256) of a file as it was last verified.

@@ -12,13 +12,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import canonical_json, write_json
+from tcg_core.base.atomic import write_json
 from tcg_core.base.checks import Check
+from tcg_core.base.digest import canonical_json
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Manifest
 from tcg_core.catalog.connection import as_time, catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
+
+OUTSIDE_IDENTITY = "bookkeeping of what was made"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.graph import back
 from tcg_core.base.home import Home

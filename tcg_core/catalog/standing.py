@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tcg_core.base.atomic import sha256_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.catalog.errors import RatingsStale
 
 REMOTE, REPLAY = "remote", "replay"

@@ -8,16 +8,15 @@ from typing import Any, Literal
 from tcg_core.base.atomic import publishing, write_bytes, write_json
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
     verify_files,
-    versions,
     write_manifest,
 )
 from tcg_core.base.progress import phase
@@ -44,7 +43,6 @@ CHECKS = "checks.json"
 TOLERANCE = 1e-4
 #: Size of the reference: validation lanes, and decisions of each from its start.
 LANES, DECISIONS = 8, 24
-_LIBRARIES = ("mlx", "numpy", "torch")
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> 
         "lanes": LANES,
         "decisions": DECISIONS,
     }
-    code = code_identity("tcg_core.convert.artifact", libraries=_LIBRARIES)
+    code = code_version(KIND)
     identity = artifact_id(KIND, inputs, config, code)
     directory = home.artifacts / identity
     reused = directory.is_dir()
@@ -98,7 +96,7 @@ def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> 
 def _manifest(
     identity: str, inputs: tuple[Input, ...], config: dict[str, Any], code: str, files: dict[str, str], facts: dict[str, Any]
 ) -> Manifest:
-    return Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts)
+    return Manifest(KIND, identity, inputs, config, code, versions_of(KIND), files, facts)
 
 
 def _write(directory: Path, home: Home, run: str, source: _Source) -> dict[str, Any]:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import discard, make_directory, publish, sha256_bytes, temporary_beside
+from tcg_core.base.atomic import discard, make_directory, publish, temporary_beside
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.code import versions_of
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import (
@@ -20,7 +22,6 @@ from tcg_core.base.manifest import (
     hash_files,
     read_manifest,
     verify_files,
-    versions,
     write_manifest,
 )
 from tcg_core.catalog import registry
@@ -30,7 +31,7 @@ from tcg_core.catalog.days import DayRow, check_conflicts, day_row, record_episo
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.days.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
-from tcg_core.days.code import LIBRARIES, build_code
+from tcg_core.days.code import build_code
 from tcg_core.days.layout import SHAPE, dataset_record, read_episodes, write_quarantine
 from tcg_core.days.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
 from tcg_core.days.write_day import write_day
@@ -70,7 +71,7 @@ def build_day(
         path = find_build(home, day, id)
         reused = path is not None
         if path is None:
-            manifest = Manifest(DAY, id, inputs, config, code, versions(LIBRARIES), {})
+            manifest = Manifest(DAY, id, inputs, config, code, versions_of("staged_day"), {})
             path = _write(home, archive, day, manifest, workers, would_ko)
         manifest = read_manifest(path)
         records, decks = read_episodes(path)

@@ -3,18 +3,16 @@
 import sqlite3
 from collections.abc import Sequence
 
-from tcg_core.base.manifest import code_identity
+from tcg_core.base.code import code_version
 from tcg_core.catalog.selection import SelectedDay
 from tcg_core.days.errors import DaysOfOtherCode
 
-LIBRARIES = ("matplotlib", "msgspec", "numpy", "pyarrow")
-_CODE = "tcg_core.days.write_day"
 _NAMED = 5
 
 
 def build_code() -> str:
     """Identity of the code that turns an archive into rows; another one makes built days stale."""
-    return code_identity(_CODE, libraries=LIBRARIES)
+    return code_version("staged_day")
 
 
 def require_present_code(connection: sqlite3.Connection, days: Sequence[SelectedDay]) -> None:

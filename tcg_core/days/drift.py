@@ -10,15 +10,14 @@ from matplotlib.figure import Figure
 
 from tcg_core.base.atomic import publishing, write_json
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
-    versions,
     write_manifest,
 )
 from tcg_core.catalog import registry
@@ -30,8 +29,6 @@ from tcg_core.days.errors import DayError
 from tcg_core.days.field import Field, distance
 
 KIND, FACTS, PLOT = "field_drift", "field.json", "field.png"
-LIBRARIES = ("matplotlib",)
-_CODE = "tcg_core.days.drift"
 #: Days that the day is compared with: as many as the field needs to move by about the spread of the ladder's own noise.
 WINDOW = 7
 _SHOWN = 8
@@ -52,7 +49,7 @@ def field_drift(home: Home, day: str, window: int = WINDOW) -> Built:
         inputs = tuple(Input(DAY, row.dataset_id, row.sha256) for row in used)
     contents = {row.id: row.content for row in registry.rows_of(home, DAY)}
     inputs = tuple(Input(item.kind, item.id, contents.get(item.id, item.sha256)) for item in inputs)
-    config, code = {"day": day, "window": window}, code_identity(_CODE, libraries=LIBRARIES)
+    config, code = {"day": day, "window": window}, code_version(KIND)
     id = artifact_id(KIND, inputs, config, code)
     path = home.drift / day / id
     now, before = fields[day], Field.total(fields[row.day] for row in used[:-1])
@@ -62,7 +59,7 @@ def field_drift(home: Home, day: str, window: int = WINDOW) -> Built:
         with publishing(path) as temporary:
             write_json(temporary / FACTS, facts | {"top_decks": now.decks.most_common(_SHOWN)})
             _draw(temporary / PLOT, day, fields, before)
-            manifest = Manifest(KIND, id, inputs, config, code, versions(LIBRARIES), hash_files(temporary), facts)
+            manifest = Manifest(KIND, id, inputs, config, code, versions_of(KIND), hash_files(temporary), facts)
             write_manifest(temporary, manifest)
     manifest = read_manifest(path)
     checks = field_checks(now, before, len(used) - 1)

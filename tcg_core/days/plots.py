@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tcg_core.catalog.records import EpisodeRecord
 
+OUTSIDE_IDENTITY = "a picture of the day"
+
 
 def draw_shape(path: Path, day: str, records: Sequence[EpisodeRecord], options: Counter[int]) -> None:
     """Decisions a game beside options a row, under 50 kB; without date or software in the file, so that its bytes repeat."""

@@ -18,6 +18,8 @@ from tcg_core.days.errors import DayError
 from tcg_core.days.members import Processed, process
 from tcg_core.replay.archive import Archive, Member, open_archive
 
+OUTSIDE_IDENTITY = "which process encodes a member changes no row"
+
 #: A chunk is what a worker does in one go: it ends at so many members or bytes of JSON.
 CHUNK_MEMBERS, CHUNK_BYTES = 16, 32 * 2**20
 

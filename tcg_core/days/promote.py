@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from tcg_core.base.atomic import discard, move, sha256_file
+from tcg_core.base.atomic import discard, move
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import read_manifest, verify_files

@@ -6,9 +6,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import move, replacing, sha256_file
+from tcg_core.base.atomic import move, replacing
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home, NotADay, parse_day
 from tcg_core.catalog import registry

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_bytes, write_bytes
+from tcg_core.base.atomic import write_bytes
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import UnknownId
 from tcg_core.base.home import Home
 from tcg_core.engine.battle import DECK_RULES, DECK_SIZE

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tcg_core.base.atomic import write_json
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Input, Manifest
+from tcg_core.base.manifest import Manifest, manifest_from
 from tcg_core.catalog.connection import now
 
 
@@ -27,7 +27,7 @@ def record(home: Home, run: str, source: Path, manifests: tuple[Manifest, ...]) 
     """Writes ``brought/RUN.json``; one that is there stays, so that it says when and from where the run came first."""
     path = home.brought / f"{run}.json"
     if not path.is_file():
-        write_json(path, {"source": str(source), "at": now(), "manifests": [asdict(manifest) for manifest in manifests]})
+        write_json(path, {"source": str(source), "at": now(), "manifests": [manifest.to_dict() for manifest in manifests]})
 
 
 def brought_runs(home: Home) -> Iterator[Brought]:
@@ -35,7 +35,7 @@ def brought_runs(home: Home) -> Iterator[Brought]:
     for path in sorted(home.brought.glob("*.json")):
         try:
             values: dict[str, Any] = json.loads(path.read_text())
-            manifests = tuple(_manifest(manifest) for manifest in values["manifests"])
+            manifests = tuple(manifest_from(manifest) for manifest in values["manifests"])
             yield Brought(path.stem, values["source"], values["at"], manifests)
         except (ValueError, KeyError, TypeError) as error:
             raise IntegrityError(f"{path} is no record of a run that was brought in: {error}") from None
@@ -44,7 +44,3 @@ def brought_runs(home: Home) -> Iterator[Brought]:
 def recorded_elsewhere(home: Home) -> dict[tuple[str, str], tuple[Manifest, str]]:
     """By kind and id: manifests of what lies in other homes only, and in which one."""
     return {(m.kind, m.id): (m, brought.source) for brought in brought_runs(home) for m in brought.manifests}
-
-
-def _manifest(values: dict[str, Any]) -> Manifest:
-    return Manifest(**values | {"inputs": tuple(Input(**item) for item in values["inputs"])})

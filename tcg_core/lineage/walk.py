@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError, TcgError, UnknownId
 from tcg_core.base.graph import Visit, back
 from tcg_core.base.home import Home, parse_day

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import sha256_json, write_json
-from tcg_core.base.manifest import code_identity
+from tcg_core.base.atomic import write_json
+from tcg_core.base.code import code_version
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.progress import phase
 from tcg_core.engine.library import GENERATIONS, engine_version
 from tcg_core.lookahead.attack import Verdict
@@ -16,8 +17,6 @@ from tcg_core.lookahead.isolate import look_at_members
 from tcg_core.lookahead.settings import WouldKo
 from tcg_core.lookahead.table import write_table
 from tcg_core.replay.archive import Archive, Member
-
-_CODE = "tcg_core.lookahead.worker"
 
 
 def compute_would_ko(
@@ -50,7 +49,7 @@ def described(settings: WouldKo) -> dict[str, Any]:
     """All that decides a result beside the archive: settings, code and the engines installed. It is part of the day's identity,
     and a plan takes no days in which it differs."""
     engines = {name: engine_version(name).library_sha256 for name in GENERATIONS}
-    return asdict(settings) | {"code": code_identity(_CODE), "engines": engines}
+    return asdict(settings) | {"code": code_version("would_ko"), "engines": engines}
 
 
 def _file(cache: Path, base: list[Any], member: Member) -> Path:

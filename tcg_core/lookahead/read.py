@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.manifest import read_manifest
 from tcg_core.encode import would_ko

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tcg_core.base.atomic import write_json
+from tcg_core.base.code import code_version
 from tcg_core.base.errors import ConfigError, IntegrityError, TcgError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, read_manifest
 from tcg_core.base.settings import from_dict, to_dict
 from tcg_core.catalog.connection import now
 from tcg_core.plan.again import require_current
-from tcg_core.train.identity import trainer_code
 from tcg_core.train.runs import pointers
 
 #: Starts without an update after which a run is given up: one that dies at the same place would else hold up all nights.
@@ -176,7 +176,7 @@ def _why_not(home: Home, begun: Begun) -> str:
 
 def _require_step(home: Home, run: str) -> None:
     step = pointers.require(home.checkpoints / run, pointers.LATEST)
-    made, code = read_manifest(step).code, trainer_code()
+    made, code = read_manifest(step).code, code_version("mlx_checkpoint")
     if made != code:
         raise IntegrityError(f"run {run}: its checkpoint was made by code {made}, this is {code}")
 

@@ -10,7 +10,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import make_directory, sha256_file, sweep
+from tcg_core.base.atomic import make_directory, sweep
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.ops.errors import BackupError

@@ -7,7 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX, make_directory, publish, sha256_file, temporary_beside
+from tcg_core.base.atomic import TEMP_PREFIX, make_directory, publish, temporary_beside
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.ops.errors import BackupError
 

@@ -1,13 +1,14 @@
 """What a backup says it holds: ``backups/TIME.json``, one line for each file, and a hash over all lines."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tcg_core import __version__
-from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_json
+from tcg_core.base.manifest import package_version
 from tcg_core.ops.errors import BackupError
 
 RECORDS = "backups"
@@ -31,7 +32,7 @@ class Record:
     made_at: str
     entries: tuple[Entry, ...]
     damaged: tuple[str, ...]
-    package_version: str = __version__
+    package_version: str = field(default_factory=package_version)
     version: int = VERSION
 
     @property

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX, sha256_file
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError, TcgError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.manifest import MANIFEST, RECORDED, Key, Manifest, read_manifest

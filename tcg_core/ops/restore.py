@@ -5,7 +5,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import make_directory, replacing, sha256_file, sweep, write_json
+from tcg_core.base.atomic import make_directory, replacing, sweep, write_json
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.ops.errors import BackupError, HomeNotEmpty

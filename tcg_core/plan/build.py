@@ -6,15 +6,14 @@ from typing import Any
 
 from tcg_core.base.atomic import publishing, write_json
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
-    versions,
     write_manifest,
 )
 from tcg_core.base.settings import to_dict
@@ -31,14 +30,11 @@ from tcg_core.recipe import Recipe
 
 KIND, CARDS_KIND = "work_plan", "card_features"
 SUMMARY, PLOT = "summary.json", "microbatches.png"
-_LIBRARIES = ("numpy", "pyarrow")
-#: The plan's id names the training run, so it covers the code of both: an edit of the trainer is another run.
-_CODE = ("tcg_core.plan.build", "tcg_core.train.run")
 
 
 def plan_code() -> str:
     """Code identity of the plans that this code would make."""
-    return code_identity(*_CODE, libraries=_LIBRARIES)
+    return code_version(KIND)
 
 
 def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built:
@@ -54,6 +50,8 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
     days = tuple(Input("parquet_day", day.dataset_id, day.content) for day in selected.days)
     inputs: tuple[Input, ...] = (*days, cards_manifest.as_input())
     config: dict[str, Any] = {"recipe": to_dict(recipe), "episodes": selected.digest}
+    # A plan's id names its training run, so it covers the trainer too: an edit of the trainer is another run.
+    config["trainer"] = code_version("mlx_checkpoint")
     if recipe.selection.top_elo:
         config["ratings"] = [asdict(rating) for rating in selected.ratings]
     if found:
@@ -113,4 +111,4 @@ def _write(
             summary["would_ko"] = selected.would_ko
         write_json(temporary / SUMMARY, summary)
         files = hash_files(temporary)
-        write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions(_LIBRARIES), files, facts))
+        write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions_of(KIND), files, facts))

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.atomic import write_json
 from tcg_core.base.built import Built
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
 from tcg_core.base.settings import from_dict, to_dict, told

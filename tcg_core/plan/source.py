@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.base.atomic import canonical_json, sha256_json
+from tcg_core.base.digest import canonical_json, sha256_json
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog.connection import catalog

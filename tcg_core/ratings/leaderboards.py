@@ -11,7 +11,8 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_bytes, write_bytes
+from tcg_core.base.atomic import write_bytes
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home, NotADay, parse_day
 from tcg_core.catalog.errors import LeaderboardError
 

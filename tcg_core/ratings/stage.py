@@ -5,15 +5,14 @@ from typing import Any
 
 from tcg_core.base.atomic import publishing
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import (
     Input,
     Manifest,
     artifact_id,
-    code_identity,
     hash_files,
     read_manifest,
-    versions,
     write_manifest,
 )
 from tcg_core.catalog import registry
@@ -27,8 +26,6 @@ from tcg_core.ratings.rate import rate_remote, rate_replays
 from tcg_core.ratings.table import PLOT, TABLE, read_ratings, write_ratings
 
 KIND = "ratings"
-LIBRARIES = ("matplotlib", "pyarrow")
-_CODE = "tcg_core.ratings.stage"
 _BEST = 10
 
 
@@ -46,7 +43,7 @@ def rate_agents(home: Home) -> Built:
             replayed, standings = rate_replays(connection)
             remote = rate_remote(connection, boards)
         config = {"k": K, "initial": INITIAL, "leaderboards": {board.as_of: board.sha256 for board in boards}}
-        code = code_identity(_CODE, libraries=LIBRARIES)
+        code = code_version(KIND)
         id = artifact_id(KIND, days, config, code)
         path = home.ratings / id
         reused = (path / TABLE).is_file()
@@ -54,7 +51,7 @@ def rate_agents(home: Home) -> Built:
             with publishing(path) as temporary:
                 write_ratings(connection, temporary)
                 files = hash_files(temporary)
-                manifest = Manifest(KIND, id, days, config, code, versions(LIBRARIES), files, _counts(connection, boards))
+                manifest = Manifest(KIND, id, days, config, code, versions_of(KIND), files, _counts(connection, boards))
                 write_manifest(temporary, manifest)
         checks = rating_checks(connection, read_ratings(path), boards)
         best = _best(connection, standings)

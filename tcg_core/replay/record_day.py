@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import canonical_json, replacing
+from tcg_core.base.atomic import replacing
+from tcg_core.base.digest import canonical_json
 from tcg_core.base.errors import ConfigError, TcgError, UnknownId
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.progress import phase

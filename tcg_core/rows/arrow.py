@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tcg_core import __version__
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import ENCODER_VERSION, SCHEMA, SCHEMA_VERSION, Schema, Stream
 from tcg_core.rows.errors import SchemaMismatch
@@ -46,7 +45,6 @@ def file_metadata(day: str, generations: Iterable[str]) -> dict[str, str]:
         DIGEST_KEY: SCHEMA.digest,
         "tcg.schema_version": str(SCHEMA_VERSION),
         "tcg.encoder_version": ENCODER_VERSION,
-        "tcg.package_version": __version__,
         GENERATIONS_KEY: "+".join(sorted(generations)),
         DAY_KEY: day,
     }

@@ -18,6 +18,8 @@ from tcg_core.encode.columns import Columns
 from tcg_core.rows.cache_spill import Spill
 from tcg_core.rows.reader import DayReader
 
+OUTSIDE_IDENTITY = "where row groups wait changes no row"
+
 Key = tuple[int, int]
 HOT_SHARE, PROMOTE_HITS, PRESSURE = 0.6, 2, 85.0
 

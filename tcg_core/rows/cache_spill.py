@@ -18,6 +18,8 @@ from tcg_core.encode.columns import Columns
 from tcg_core.encode.would_ko import MEMORY_SCHEMA
 from tcg_core.rows.arrow import from_table, to_table
 
+OUTSIDE_IDENTITY = "where row groups wait changes no row"
+
 LOG = logging.getLogger("tcg")
 
 

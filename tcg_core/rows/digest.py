@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog, transaction

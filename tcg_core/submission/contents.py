@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import sha256_bytes
-from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id, code_identity
+from tcg_core.base.code import code_version
+from tcg_core.base.digest import sha256_bytes
+from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id
 from tcg_core.engine.decks import deck_hash
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contract
-from tcg_core.submission.closure import RUNTIME, runtime_sources
+from tcg_core.submission.closure import runtime_sources
 from tcg_core.submission.main_source import MAIN
 from tcg_core.submission.names import DECK, ENTRY, KIND
 
-#: What decides the bytes of an archive: how it is filled and written, and the runtime that it holds.
-CODE = ("tcg_core.submission.contents", "tcg_core.submission.archive", RUNTIME)
 REQUIRED = (ENTRY, DECK, WEIGHTS, CONTRACT, MANIFEST)
 #: The reference travels along while it is small against the archive's limit.
 LARGEST_REFERENCE = 16 << 20
@@ -41,8 +39,8 @@ def submission_files(artifact: Path, origin: Input, deck_name: str, deck: Sequen
         "generations": list(contract["generations"]),
         "schema": contract["schema"],
     }
-    code = code_identity(*CODE)
+    code = code_version("submission")
     identity = artifact_id(KIND, (origin,), config, code)
     manifest = Manifest(KIND, identity, (origin,), config, code, {}, hashes)
-    text = json.dumps(asdict(manifest) | {"content": manifest.content}, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(manifest.to_dict(), sort_keys=True, indent=2, ensure_ascii=False) + "\n"
     return manifest, files | {MANIFEST: text.encode()}

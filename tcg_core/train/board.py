@@ -12,6 +12,8 @@ from typing import Any
 
 from tcg_core.base.atomic import replacing
 
+OUTSIDE_IDENTITY = "TensorBoard's pages"
+
 FILE = "events.out.tfevents.0000000000.run"
 #: Tags with one value an epoch; all others have one a update.
 EPOCH_TAGS = (

@@ -5,6 +5,8 @@ from pathlib import Path
 from tcg_core.base.atomic import replacing
 from tcg_core.train.runs.state import Progress
 
+OUTSIDE_IDENTITY = "a picture of the run"
+
 
 def draw(path: Path, progress: Progress) -> None:
     """Writes ``curves.png``."""

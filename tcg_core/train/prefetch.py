@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+OUTSIDE_IDENTITY = "when a batch is made changes nothing of it"
+
 T = TypeVar("T")
 U = TypeVar("U")
 

@@ -7,16 +7,15 @@ from typing import Any
 
 from tcg_core.base.atomic import sweep
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import (
     MANIFEST,
     Input,
     Manifest,
-    code_identity,
     hash_files,
     read_manifest,
     verify_files,
-    versions,
     write_manifest,
 )
 from tcg_core.base.settings import to_dict
@@ -29,7 +28,6 @@ from tcg_core.train.checks import best_entry, check_run
 from tcg_core.train.curves import draw
 from tcg_core.train.data import open_cards
 from tcg_core.train.errors import TrainError
-from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.lock import trainer_lock
 from tcg_core.train.loop import Report, run_epochs
 from tcg_core.train.runs import pointers
@@ -110,14 +108,9 @@ def _announce(session: Session) -> None:
 def _publish(plan: Plan, directory: Path, progress: Progress) -> None:
     draw(directory / CURVES, progress)
     inputs = (Input(PLAN_KIND, plan.id, plan.sha256),)
-    code = code_identity(*CODE, libraries=LIBRARIES)
-    facts = _facts(plan, progress)
-    write_manifest(
-        directory,
-        Manifest(
-            KIND, plan.id, inputs, {"recipe": to_dict(plan.recipe)}, code, versions(LIBRARIES), hash_files(directory), facts
-        ),
-    )
+    code, versions = code_version("mlx_checkpoint"), versions_of("mlx_checkpoint")
+    config, facts = {"recipe": to_dict(plan.recipe)}, _facts(plan, progress)
+    write_manifest(directory, Manifest(KIND, plan.id, inputs, config, code, versions, hash_files(directory), facts))
 
 
 def _reused(home: Home, plan: Plan, directory: Path) -> Built:

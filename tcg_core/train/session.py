@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcg_core.base.atomic import make_directory
+from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Input, code_identity, read_manifest, versions
+from tcg_core.base.manifest import Input, read_manifest
 from tcg_core.cards.features import KIND as CARDS
 from tcg_core.cards.features import card_csv_of
 from tcg_core.catalog import registry
@@ -30,7 +31,6 @@ from tcg_core.train.compiled.batch import pad
 from tcg_core.train.compiled.loss import Compiled, serves
 from tcg_core.train.compiled.plan import StaticPlan, choose_shapes
 from tcg_core.train.data import Source, open_days, open_source
-from tcg_core.train.identity import CODE, LIBRARIES
 from tcg_core.train.optimizer import Leaves
 from tcg_core.train.prepare import Prepared, prepare
 from tcg_core.train.runs import pointers
@@ -149,7 +149,7 @@ class Session:
         step = self.directory / self.step_name
         pointers.remove_unpointed(self.directory)
         inputs = (Input("work_plan", self.plan.id, self.plan.sha256),)
-        write_step(step, payload, inputs, code_identity(*CODE, libraries=LIBRARIES), versions(LIBRARIES))
+        write_step(step, payload, inputs, code_version("mlx_checkpoint"), versions_of("mlx_checkpoint"))
         self.point(names)
 
     def point(self, names: tuple[str, ...]) -> None:

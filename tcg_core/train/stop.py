@@ -9,6 +9,8 @@ from types import FrameType
 
 from tcg_core.base.errors import ConfigError
 
+OUTSIDE_IDENTITY = "when a run ends early, it continues bit-equal"
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

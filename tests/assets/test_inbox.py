@@ -16,7 +16,7 @@ from tcg_assets.automation.arrivals import inbox_sensor
 from tcg_assets.automation.attempts import ARRIVALS, Attempt, Backoff, next_attempt, tags_of
 from tcg_assets.automation.inbox import Arrival, Look, look
 from tcg_assets.definitions import defs
-from tcg_core.base.atomic import sha256_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.base import atomic
+from tcg_core.base import atomic, digest
 
 
 def test_canonical_json_ignores_order_and_refuses_nan() -> None:
-    assert atomic.canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
+    assert digest.canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
     with pytest.raises(ValueError):
-        atomic.canonical_json({"a": float("nan")})
+        digest.canonical_json({"a": float("nan")})
 
 
 def test_failed_write_leaves_the_old_file_and_no_temporary(tmp_path: Path) -> None:

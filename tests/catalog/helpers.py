@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tcg_core.base.atomic import publishing, sha256_bytes, write_json
+from tcg_core.base.atomic import publishing, write_json
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog.connection import catalog, transaction

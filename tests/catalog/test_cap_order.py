@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tcg_core.base.atomic import sha256_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.home import Home
 from tcg_core.catalog import caps
 from tcg_core.catalog.cap_order import heads, rows_of, rows_within

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow.parquet as parquet
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import hash_files, read_manifest, write_manifest
 from tcg_core.catalog.connection import catalog, transaction

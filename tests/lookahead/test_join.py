@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.manifest import read_manifest
 from tcg_core.encode import would_ko
@@ -203,11 +203,11 @@ class Spy:
 
 def signed(directory: Path) -> None:
     """Makes the manifest say the files as they are now."""
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     manifest = read_manifest(directory)
     manifest = replace(manifest, files={name: sha256_file(directory / name) for name in manifest.files})
-    (directory / "manifest.json").write_text(json.dumps(asdict(manifest) | {"content": manifest.content}))
+    (directory / "manifest.json").write_text(json.dumps(manifest.to_dict()))
 
 
 def test_a_table_that_is_not_the_days_is_refused(path: Path, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.base.atomic import sha256_file, write_bytes, write_json
+from tcg_core.base.atomic import write_bytes, write_json
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.home import Home
 from tcg_core.catalog import registry
 from tcg_core.lineage.walk import walk_back

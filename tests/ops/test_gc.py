@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tcg_core.base.atomic import sha256_bytes, write_bytes, write_json
+from tcg_core.base.atomic import write_bytes, write_json
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import ConfigError, TcgError
 from tcg_core.base.manifest import Input, verify_files
 from tcg_core.catalog import registry

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from tcg_core.base.atomic import sha256_file
 from tcg_core.base.checks import Check
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tcg_core.cards.features import card_features

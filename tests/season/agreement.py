@@ -12,7 +12,8 @@ from tcg_assets.assets.partitions import days as partitions
 from tcg_assets.automation.attempts import ARCHIVE_TAG, DAY_TAG
 from tcg_assets.sync.fill import sync
 from tcg_core.arena.champion import champion_checks
-from tcg_core.base.atomic import TEMP_PREFIX, sha256_file
+from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, verify_files
 from tcg_core.catalog.connection import catalog

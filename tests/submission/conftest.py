@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tcg_core.base.atomic import sha256_bytes
 from tcg_core.base.built import Built
+from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, Input, Manifest
 from tcg_core.submission.archive import extract_archive, write_archive

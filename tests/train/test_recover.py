@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tcg_core.base.atomic import sha256_file
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.train.board import FILE, events

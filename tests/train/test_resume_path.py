@@ -111,12 +111,12 @@ def test_a_step_is_resumed_by_its_name_whether_a_pointer_names_it_or_not(source:
 
 
 def _rehashed(step: Path) -> dict[str, Any]:
-    from dataclasses import asdict, replace
+    from dataclasses import replace
 
     from tcg_core.base.manifest import hash_files
 
     manifest = replace(read_manifest(step), files=hash_files(step))
-    return asdict(manifest) | {"content": manifest.content}
+    return manifest.to_dict()
 
 
 def test_the_recipe_is_the_given_one_or_that_of_the_run(finished: Parent) -> None:

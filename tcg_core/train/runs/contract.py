@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tcg_core.base.atomic import sha256_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.settings import to_dict
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.schema import SCHEMA
@@ -14,6 +14,8 @@ from tcg_core.train import optimizer
 from tcg_core.train.errors import RecoverRefused
 from tcg_core.train.runs.base import Base, parent_entry
 from tcg_core.train.schedule import Horizon
+
+OUTSIDE_IDENTITY = "what a recovery compares before it continues"
 
 CHECKPOINT_VERSION = 1
 #: Keys of a state that must be equal, and of ``environment`` on which the bits depend.

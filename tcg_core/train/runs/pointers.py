@@ -7,6 +7,8 @@ from tcg_core.base.atomic import discard, write_json
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.manifest import read_manifest
 
+OUTSIDE_IDENTITY = "which checkpoint is named what"
+
 LATEST, BEST = "latest", "best"
 
 
