@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tcg_core.base import source
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.manifest import MANIFEST, read_manifest, verify_files
@@ -13,7 +14,6 @@ from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.engine.cards import load_cards
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
 from tcg_core.engine.errors import DeckError
-from tcg_core.submission import closure
 from tcg_core.submission.closure import NotPackable, foreign_imports, runtime_sources
 from tcg_core.submission.contents import submission_files
 from tcg_core.submission.names import ARCHIVE
@@ -62,7 +62,7 @@ def test_deck_is_part_of_the_identity(packed):
 def test_shipped_code_is_the_project_s_byte_for_byte(packed):
     for name, data in packed.files().items():
         if name.startswith("tcg_core/"):
-            assert data == (closure.ROOT / name).read_bytes(), name
+            assert data == (source.ROOT / name).read_bytes(), name
 
 
 def test_runtime_needs_nothing_but_the_sandbox():
