@@ -21,6 +21,7 @@ import pyarrow.parquet as parquet
 from bench import measure
 from bench.recorded import record
 from tcg_core.base.home import Home
+from tcg_core.base.table import text_table
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import add_archive, take_archive
@@ -97,10 +98,11 @@ def streams(path: Path) -> None:
             for group, bounds in columns.offsets.items():
                 decoded[f"offsets of {group}"] = decoded.get(f"offsets of {group}", 0) + bounds.nbytes
     assert set(packed) <= set(decoded)
-    print(f"{'stream':20} {'decoded':>10} {'on disk':>10}   bytes/row")
-    for name, size in sorted(decoded.items(), key=lambda item: -item[1]):
-        print(f"{name:20} {size / rows:10.2f} {packed.get(name, 0) / rows:10.2f}")
-    print(f"{'all':20} {sum(decoded.values()) / rows:10.2f} {sum(packed.values()) / rows:10.2f}")
+    by_size = sorted(decoded.items(), key=lambda item: -item[1])
+    sizes = [(name, size, packed.get(name, 0)) for name, size in by_size]
+    sizes.append(("all", sum(decoded.values()), sum(packed.values())))
+    lines = [[name, f"{size / rows:.2f}", f"{stored / rows:.2f}"] for name, size, stored in sizes]
+    print("\n".join(text_table(["stream", "decoded, bytes a row", "on disk, bytes a row"], lines)))
 
 
 def main() -> None:

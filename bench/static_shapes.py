@@ -19,6 +19,7 @@ from pathlib import Path
 from bench.measure import machine
 from bench.recorded import record
 from tcg_core.base.home import Home
+from tcg_core.base.table import text_table
 from tcg_core.cards.features import card_features
 from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.days.build import build_day
@@ -71,11 +72,12 @@ def table(home: Home) -> None:
         rows = {most: choose_shapes(plan, readers, FIXED, most) for most in SHAPES}
         seconds = (time.process_time() - began) / len(SHAPES)
         print(f"\nmicrobatches of {size} rows: {plan.count(0)} an epoch; choosing takes {seconds:.2f} s of CPU")
-        print(f"{'shapes':>8} {'compilations':>12} {'groups a step':>14} {'padded, train':>14} {'validation':>11}")
+        lines = []
         for most, found in rows.items():
             ratios = {side: shapes.padded / shapes.real for side, shapes in found.sides.items()}
             groups = max(len(shape.rows) for shape in found.sides["train"].merged.shapes)
-            print(f"{most:8} {found.compilations:12} {groups:14} {ratios['train']:14.2f} {ratios['validation']:11.2f}")
+            lines.append([most, found.compilations, groups, f"{ratios['train']:.2f}", f"{ratios['validation']:.2f}"])
+        print("\n".join(text_table(["shapes", "compilations", "groups a step", "padded, train", "validation"], lines)))
         kept, static_shapes.CALL_TOKENS = static_shapes.CALL_TOKENS, 1e9
         one = choose_shapes(plan, readers, FIXED).sides["train"]
         static_shapes.CALL_TOKENS = kept

@@ -1,6 +1,7 @@
 """What stands once: each thing that several places need is made in one of them. The source itself is counted."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -173,3 +174,18 @@ def test_one_back_off() -> None:
     assert growing == {"tcg_assets/automation/attempts.py"}
     assert uses("Backoff") == {"tcg_assets/automation/attempts.py", "tcg_assets/automation/kaggle.py"}
     assert uses("next_attempt") == {"tcg_assets/automation/arrivals.py", "tcg_assets/automation/kaggle.py"}
+
+
+def test_one_table_of_text() -> None:
+    """Columns are made by padding: by a method of strings, by a width in a format, or by a library."""
+    width = re.compile(r"[<>^]\d|'[1-9]\d*'")
+    widths = {
+        file
+        for file, tree in files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FormattedValue) and node.format_spec and width.search(ast.unparse(node.format_spec))
+    }
+    assert widths == {"tcg_assets/cli/explain.py"}, "the numbers of options in a list"
+    assert uses("ljust") | uses("rjust") == {"tcg_core/base/table.py"}
+    assert not [file for file in uses("rich") if "rich.table" in (PROJECT / file).read_text()]
+    assert uses("text_table") == {"tcg_assets/cli/show.py", "tcg_core/train/board.py"}

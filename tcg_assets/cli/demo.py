@@ -109,7 +109,7 @@ def summary(home: Home, chain: Launched, seconds: float) -> str:
 
 def _results(games: Any) -> Iterator[str]:
     for opponent, result in dict(games["results"]).items():
-        counts = f"  against {opponent:<12} {result['wins']} won, {result['draws']} drawn, {result['losses']} lost"
+        counts = f"  against {opponent}: {result['wins']} won, {result['draws']} drawn, {result['losses']} lost"
         if result.get("score") is None:
             yield f"{counts}: no clean game, no score"
         else:

@@ -1,13 +1,18 @@
 """How the command line shows what a stage built."""
 
+import shutil
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from tcg_core.base.built import Built
 from tcg_core.base.errors import TcgError
+from tcg_core.base.table import cell, text_table
+
+#: Characters of a line in a file or a pipe.
+_NO_TERMINAL = 160
 
 
 class ChecksFailed(TcgError):
@@ -19,7 +24,7 @@ def show(built: Built) -> Built:
     console = Console(highlight=False)
     console.print(f"[bold]{built.kind}[/bold] {built.id}{' (unchanged)' if built.reused else ''}  {built.path}", soft_wrap=True)
     for name, value in built.facts.items():
-        console.print(f"  {name}: {_text(value)}", soft_wrap=True)
+        console.print(f"  {name}: {cell(value)}", soft_wrap=True)
     for check in built.checks:
         mark = "[green]pass[/green]" if check.passed else f"[red]{'FAIL' if check.blocks else 'warn'}[/red]"
         console.print(f"  {mark} {check.name}: {check.message}", soft_wrap=True)
@@ -29,22 +34,10 @@ def show(built: Built) -> Built:
     return built
 
 
-def table(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    """Prints a table, or says that there is nothing."""
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Prints a table as wide as the terminal, or says that there is nothing."""
     if not rows:
         print(f"{title}: none")
         return
-    grid = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        grid.add_column(column, overflow="fold")
-    for row in rows:
-        grid.add_row(*(_text(value) for value in row))
-    Console(highlight=False, width=None if sys.stdout.isatty() else 160).print(grid)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_text(item)}" for key, item in value.items())
-    return "" if value is None else str(value)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_TERMINAL
+    print("\n".join([title, *text_table(columns, rows, width)]))

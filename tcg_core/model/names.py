@@ -157,16 +157,6 @@ def group_sizes(architecture: Architecture) -> dict[Group, int]:
     return sizes
 
 
-def parameter_table(architecture: Architecture) -> str:
-    """The table a person reads: one line a leaf (name, shape, group, elements), then the totals."""
-    table = weight_table(architecture)
-    lines = [f"{name:34} {'x'.join(map(str, leaf.shape)):>10}  {leaf.group:5} {leaf.size:>9,}" for name, leaf in table.items()]
-    sizes = group_sizes(architecture)
-    lines.append(f"Muon={sizes['muon']:,} hidden-matrix params; AdamW={sizes['adamw']:,} embedding/head/vector params")
-    lines.append(f"total {sum(sizes.values()):,}")
-    return "\n".join(lines)
-
-
 def _values(stream: str) -> int:
     high = SCHEMA.by_name[stream].high
     assert high is not None

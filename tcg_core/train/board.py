@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.base.atomic import replacing
+from tcg_core.base.table import text_table
+from tcg_core.model.architecture import Architecture
+from tcg_core.model.names import group_sizes, weight_table
 
 OUTSIDE_IDENTITY = "TensorBoard's pages"
 
@@ -121,3 +124,12 @@ def events(path: Path) -> list[Any]:
 def _stays(event: Any, updates: int, epochs: int) -> bool:
     tags = {value.tag for value in event.summary.value}
     return bool(event.step <= (epochs if tags & set(EPOCH_TAGS) else updates))
+
+
+def parameter_table(architecture: Architecture) -> str:
+    """The table a person reads: one line a leaf, then the totals by optimizer and of all."""
+    leaves = weight_table(architecture).items()
+    rows = [[name, "x".join(map(str, leaf.shape)), leaf.group, f"{leaf.size:,}"] for name, leaf in leaves]
+    sizes = group_sizes(architecture)
+    groups = f"Muon={sizes['muon']:,} hidden-matrix params; AdamW={sizes['adamw']:,} embedding/head/vector params"
+    return "\n".join([*text_table(["leaf", "shape", "optimizer", "elements"], rows), groups, f"total {sum(sizes.values()):,}"])

@@ -20,10 +20,9 @@ from tcg_core.base.manifest import (
 )
 from tcg_core.base.settings import to_dict
 from tcg_core.catalog import registry
-from tcg_core.model.names import parameter_table
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
-from tcg_core.train.board import Board
+from tcg_core.train.board import Board, parameter_table
 from tcg_core.train.checks import best_entry, check_run
 from tcg_core.train.curves import draw
 from tcg_core.train.data import open_cards

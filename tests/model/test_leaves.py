@@ -19,7 +19,8 @@ from tcg_core.model.bootstrap import mlx
 from tcg_core.model.config import ModelConfig, ModelError
 from tcg_core.model.heads import HEAD_LEAF, HEADS, built_heads
 from tcg_core.model.init import initial_weights
-from tcg_core.model.names import STRUCTURED, check_weights, group_sizes, parameter_table, weight_table
+from tcg_core.model.names import STRUCTURED, check_weights, group_sizes, weight_table
+from tcg_core.train.board import parameter_table
 from tests.model.synthetic import ALL_AUX, TINY, architecture, batch, tables
 
 modules = mlx()
