@@ -4,6 +4,7 @@ import dagster as dg
 
 from tcg_assets.automation.alerts import failure_alerts, recovery_watch
 from tcg_assets.automation.arrivals import inbox_sensor, nightly_schedule
+from tcg_assets.automation.curriculum import curriculum, curriculum_sensor
 from tcg_assets.automation.kaggle import fetch, kaggle_sensor
 from tcg_assets.automation.maintenance import audit, backup, retention
 from tcg_assets.automation.upkeep import audit_schedule, backup_schedule, retention_schedule
@@ -13,8 +14,8 @@ from tcg_assets.graph import graph
 defs = dg.Definitions.merge(
     graph,
     dg.Definitions(
-        jobs=[fetch, audit, backup, retention],
-        sensors=[inbox_sensor, kaggle_sensor, failure_alerts, recovery_watch, home_watch],
+        jobs=[fetch, curriculum, audit, backup, retention],
+        sensors=[inbox_sensor, kaggle_sensor, curriculum_sensor, failure_alerts, recovery_watch, home_watch],
         schedules=[nightly_schedule, audit_schedule, retention_schedule, backup_schedule],
     ),
 )

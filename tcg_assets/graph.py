@@ -6,7 +6,7 @@ from tcg_assets.assets.cards import card_features
 from tcg_assets.assets.days import build_day, day_archive, parquet_day
 from tcg_assets.assets.evaluation import champion, tournament
 from tcg_assets.assets.field import field_drift, ratings
-from tcg_assets.assets.jobs import card_tables, ingest_day, nightly
+from tcg_assets.assets.jobs import card_tables, curriculum_phase, ingest_day, nightly
 from tcg_assets.assets.release import submission, torch_artifact
 from tcg_assets.assets.remedies import exclude_day, restore_day
 from tcg_assets.assets.resources import Workspace
@@ -31,7 +31,7 @@ graph = dg.Definitions(
         tournament,
         champion,
     ],
-    jobs=[ingest_day, nightly, card_tables, exclude_day, restore_day],
+    jobs=[ingest_day, nightly, curriculum_phase, card_tables, exclude_day, restore_day],
     resources={
         "workspace": Workspace(),
         "trainer": dg.PipesSubprocessClient(message_reader=WholeLineReader(), termination_timeout_seconds=TRAINER_GRACE),

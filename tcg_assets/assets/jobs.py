@@ -1,8 +1,11 @@
-"""Jobs: one for a day, one for the chain of a night, one for the card tables. Partitioned and unpartitioned never mix."""
+"""Jobs over assets: for a day, for the chain of a night, for a phase of a curriculum, for the card tables.
+
+Partitioned and unpartitioned assets are never in one job.
+"""
 
 import dagster as dg
 
-#: Seconds after which run monitoring ends a run; the trainer leaves `latest` behind and the next run goes on from it.
+#: Seconds after which run monitoring ends a run; the trainer leaves `latest` behind and the next run continues from it.
 NIGHT_SECONDS = 24 * 3600
 DAY_SECONDS = 6 * 3600
 
@@ -17,6 +20,10 @@ CHAIN_ASSETS = (
     "tournament",
     "champion",
 )
+#: Of a phase of a curriculum before the last, whose run goes the whole chain.
+PHASE_ASSETS = CHAIN_ASSETS[:4]
+#: Key of the curriculum that a run is a phase of.
+CURRICULUM_TAG = "tcg/curriculum"
 
 ingest_day = dg.define_asset_job(
     "ingest_day",
@@ -29,6 +36,12 @@ nightly = dg.define_asset_job(
     "nightly",
     selection=dg.AssetSelection.assets(*CHAIN_ASSETS),
     description="From validated days, rated, to a packed submission, its tournament and the champion.",
+    tags={"dagster/max_runtime": str(NIGHT_SECONDS)},
+)
+curriculum_phase = dg.define_asset_job(
+    "curriculum_phase",
+    selection=dg.AssetSelection.assets(*PHASE_ASSETS),
+    description="One phase of a curriculum before the last: its plan and its training. `curriculum_sensor` queues it.",
     tags={"dagster/max_runtime": str(NIGHT_SECONDS)},
 )
 card_tables = dg.define_asset_job(

@@ -6,6 +6,7 @@ One recipe is given once, to `work_plan`; `mlx_checkpoint` reads it from the pla
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,22 +14,20 @@ import dagster as dg
 from pydantic import Field
 
 from tcg_assets.assets.handover import hand_over
-from tcg_assets.assets.phases import last_plan
-from tcg_assets.assets.recipes import PRESETS, Preset, asked, asked_curriculum, require_one_meaning
+from tcg_assets.assets.jobs import CURRICULUM_TAG
+from tcg_assets.assets.recipes import PRESETS, Preset, asked, require_one_meaning
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.typed import RecipeConfig, plain, with_default
+from tcg_assets.assets.typed import RecipeConfig, plain
 from tcg_assets.assets.unfinished import noted
 from tcg_assets.assets.wiring import chain
 from tcg_assets.pages.outcome import Ran, materialized, refusals, run_stage
 from tcg_assets.trainer.wire import ran_of
 from tcg_core.base.built import Built
 from tcg_core.base.home import Home
-from tcg_core.base.settings import to_dict
 from tcg_core.nightly.budget import fit
-from tcg_core.plan.curriculum import DEFAULT, Curriculum
+from tcg_core.recipe import Recipe
 
 _ROOT = Path(__file__).resolve().parents[2]
-CurriculumConfig = with_default(Curriculum, "phases", to_dict(DEFAULT)["phases"])
 
 
 class WorkPlanConfig(dg.Config):
@@ -41,15 +40,12 @@ class WorkPlanConfig(dg.Config):
         default_factory=RecipeConfig, description="Selection, split, work, model, optimizer, schedule, epochs, seed"
     )
     preset: Preset = Field(default="all", description=PRESETS)
-    curriculum: CurriculumConfig = Field(  # type: ignore[valid-type]
-        default_factory=CurriculumConfig, description="Of preset curriculum: its phases"
-    )
-    device: Literal["auto", "gpu", "cpu"] = Field(
-        default="auto", description="Of preset curriculum: where the phases before the last are trained"
-    )
     night_budget_hours: float = Field(default=0.0, ge=0.0, description="Hours that training may take; 0: no limit")
     over_budget: Literal["cut", "refuse"] = Field(
         default="cut", description="A plan over the budget is cut by max_rows, or refused"
+    )
+    device: Literal["auto", "gpu", "cpu"] = Field(
+        default="auto", description="Of preset all: where it will be trained, so that the budget is compared with the rate there"
     )
     because: str = Field(default="", description="Of preset all: why this recipe, as the schedule says; shown and stored")
     cards_id: str = Field(default="", description="card_features to use; empty: of this run, else the latest that passed")
@@ -67,50 +63,29 @@ class CheckpointConfig(dg.Config):
 
 
 @dg.asset(**chain("work_plan", "training", ("parquet",), "plans", ("parquet_day", "ratings", "card_features")))
-def work_plan(
-    context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace, trainer: dg.PipesSubprocessClient
-) -> dg.MaterializeResult:
-    """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch. Of a
-    curriculum it is the last phase's, and the phases before are trained here first."""
+def work_plan(context: dg.AssetExecutionContext, config: WorkPlanConfig, workspace: Workspace) -> dg.MaterializeResult:
+    """The TBPTT plan of one training run over the catalog's validated days: lanes, chunks, microbatches of every epoch."""
     home = workspace.home()
     if config.plan_id:
         return _go_on(context, home, config)
     with refusals():
         require_one_meaning(config.preset, plain(config), plain(WorkPlanConfig()))
         cards = hand_over(context, home, "card_features", "card_features", config.cards_id)
-    plan = _curriculum(context, home, config, trainer, cards.id) if config.preset == "curriculum" else None
-    ran, told = plan or _plan(context, home, config, cards.id)
-    extra = {"card_features": f"{cards.id} ({cards.rule})"} | told
+        wanted = asked(home, config.preset, plain(config))
+        context.log.info(f"recipe: {wanted.rule}")
+        fitted = fit(home, wanted.recipe, wanted.budget_hours, wanted.over_budget, wanted.device)
+    context.log.info(f"night: {fitted.line}")
+    ran = run_stage(context, lambda: _builder(context)(home, fitted.recipe, cards.id))
+    extra = {"card_features": f"{cards.id} ({cards.rule})", "rule": wanted.rule, "night": fitted.line}
     return materialized(context, "work_plan", ran, extra=extra)
 
 
-def _plan(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig, cards: str) -> tuple[Ran, dict[str, str]]:
+def _builder(context: dg.AssetExecutionContext) -> Callable[[Home, Recipe, str], Built]:
+    """What makes the plan: a phase of a curriculum that has its plan keeps it, even if days were added since."""
     from tcg_core.plan.build import build_plan
+    from tcg_core.plan.curriculum import plan_phase
 
-    with refusals():
-        wanted = asked(home, config.preset, plain(config))
-        context.log.info(f"recipe: {wanted.rule}")
-        fitted = fit(home, wanted.recipe, wanted.budget_hours, wanted.over_budget, config.device)
-    context.log.info(f"night: {fitted.line}")
-    ran = run_stage(context, lambda: build_plan(home, fitted.recipe, cards))
-    return ran, {"rule": wanted.rule, "night": fitted.line}
-
-
-def _curriculum(
-    context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig, trainer: dg.PipesSubprocessClient, cards: str
-) -> tuple[Ran, dict[str, str]]:
-    lines: list[str] = []
-
-    def stage() -> Built:
-        phases = asked_curriculum(home, plain(config))
-        plan, told = last_plan(
-            context, home, phases, cards, lambda run: _trained(context, trainer, home, run, config.device, False)
-        )
-        lines.extend(told)
-        return plan
-
-    ran = run_stage(context, stage)
-    return ran, {"rule": "curriculum: the phases of the launchpad over the recipe of nightly.json", "phases": "; ".join(lines)}
+    return plan_phase if CURRICULUM_TAG in context.run.tags else build_plan
 
 
 def _go_on(context: dg.AssetExecutionContext, home: Home, config: WorkPlanConfig) -> dg.MaterializeResult:

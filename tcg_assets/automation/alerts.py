@@ -49,9 +49,13 @@ def recovery_watch(context: dg.RunStatusSensorContext, workspace: Workspace) -> 
 def incidents_of(instance: dg.DagsterInstance, run: dg.DagsterRun, message: str) -> Iterator[Incident]:
     """One incident for each step that failed by itself; one for the job where no step did (a crash, a lost process)."""
     partition, link = run.tags.get(_PARTITION, ""), run_link(run.run_id)
-    steps = list(_failed_steps(instance, run.run_id))
-    for step, text in steps or [("", _cause(instance, run.run_id) or message)]:
+    for step, text in why_failed(instance, run.run_id, message):
         yield incident(run.job_name, step, text, partition=partition, link=link)
+
+
+def why_failed(instance: dg.DagsterInstance, run_id: str, message: str) -> list[tuple[str, str]]:
+    """(step, what it said) of each step that failed by itself; ("", the cause, else ``message``) where none did."""
+    return list(_failed_steps(instance, run_id)) or [("", _cause(instance, run_id) or message)]
 
 
 def recovered(instance: dg.DagsterInstance, home: Home, run: dg.DagsterRun) -> list[Incident]:

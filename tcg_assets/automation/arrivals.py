@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from tcg_assets.assets.jobs import ingest_day, nightly
+from tcg_assets.assets.jobs import curriculum_phase, ingest_day, nightly
 from tcg_assets.assets.news import DIGEST_TAG, news
 from tcg_assets.assets.partitions import days
 from tcg_assets.assets.resources import Workspace
@@ -96,7 +96,7 @@ def nightly_schedule(context: dg.ScheduleEvaluationContext, workspace: Workspace
     After nights that were missed it starts one run, for the newest. A champion that cannot be gone on from starts a run too: it
     refuses at its plan, where the failure is seen and told. Raises :class:`ConfigError` for a broken nightly.json.
     """
-    running = at_work(context.instance, nightly.name)
+    running = at_work(context.instance, nightly.name) or at_work(context.instance, curriculum_phase.name)
     if running:
         return dg.SkipReason(running)
     configured = load_nightly(workspace.home())
@@ -151,6 +151,7 @@ def night_config(configured: Nightly, chosen: Tonight | None = None, plan_id: st
             "because": chosen.line,
             "night_budget_hours": configured.night_budget_hours,
             "over_budget": configured.over_budget,
+            "device": configured.device,
         }
     values: dict[str, dict[str, Any]] = {
         "card_features": {"generations": list(configured.recipe.generations)},

@@ -1,8 +1,8 @@
-"""Curriculum: phases planned in order, each going on from the one before it; what is done is skipped, what was begun goes on.
+"""Curriculum: phases planned in order, each a resume of the one before it. Finished phases are skipped, begun ones continue.
 
 Which plan a phase is executing is written down when it is made, under a key of its whole recipe (the run before it
 included). So a curriculum that was stopped finds its plans again even if days were added since, and a changed phase
-changes exactly itself and what follows. Training itself is the caller's: a command trains here, an asset in a child.
+changes exactly itself and what follows. Training itself is the caller's: a command trains here, Dagster in a run per phase.
 """
 
 import json
@@ -45,7 +45,7 @@ class Curriculum:
     Raises :class:`ConfigError` naming the phase and the key.
     """
 
-    phases: tuple[Phase, ...] = field(metadata=told("In order; each goes on from the one before"))
+    phases: tuple[Phase, ...] = field(metadata=told("In order; each resumes the one before"))
     base: dict[str, Any] = field(default_factory=dict, metadata=told("Keys of a recipe that all phases share"))
 
     def __post_init__(self) -> None:
@@ -62,12 +62,12 @@ class Curriculum:
                 if key in values:
                     raise ConfigError(f"{where}.{key}: each phase says its own, beside settings")
             if "run" in values.get("resume", {}) and where != "phases[0].settings":
-                raise ConfigError(f"{where}.resume.run: a phase goes on from the one before it")
+                raise ConfigError(f"{where}.resume.run: a phase resumes the one before it")
         for number in range(len(self.phases)):
             self.recipe(number, "" if number == 0 else "0" * 16)
 
     def recipe(self, number: int, previous: str) -> Recipe:
-        """The recipe of a phase that goes on from run ``previous`` (none if empty, unless the first phase names one)."""
+        """The recipe of a phase that resumes run ``previous`` (none if empty, unless the first phase names one)."""
         phase = self.phases[number]
         values = merged(self.base, phase.settings)
         values |= {"selection": to_dict(phase.selection), "phase_id": phase.phase_id}
@@ -93,11 +93,24 @@ DEFAULT = Curriculum(
 
 @dataclass(frozen=True)
 class Planned:
-    """A phase with its plan, whose id is the id of its run. title: for people; last: none follows."""
+    """A phase with its plan, whose id is the id of its run. title: for people."""
 
     title: str
     plan: Built
-    last: bool
+
+
+def over(recipe: Recipe, values: dict[str, Any]) -> Curriculum:
+    """The curriculum of ``values`` (as in a file) with its ``base`` laid over ``recipe``, whose days and parent are left out.
+
+    Raises :class:`ConfigError` naming phase and key.
+    """
+    shared = {key: value for key, value in to_dict(recipe).items() if key not in ("selection", "phase_id", "resume")}
+    return from_dict(Curriculum, values | {"base": merged(shared, values.get("base", {}))}, "curriculum")
+
+
+def title(curriculum: Curriculum, number: int) -> str:
+    """A phase for people."""
+    return f"curriculum phase {number + 1} of {len(curriculum.phases)}, {curriculum.phases[number].phase_id}"
 
 
 def planned_phases(home: Home, curriculum: Curriculum, cards_id: str | None = None, again: bool = False) -> Iterator[Planned]:
@@ -106,12 +119,12 @@ def planned_phases(home: Home, curriculum: Curriculum, cards_id: str | None = No
     again: make the plans anew instead of those begun before. Raises :class:`CurriculumStopped` naming the phase whose plan does
     not pass its checks, and what planning raises, as of a phase before that was not trained.
     """
-    previous, count = "", len(curriculum.phases)
-    for number, phase in enumerate(curriculum.phases):
-        title = f"curriculum phase {number + 1} of {count}, {phase.phase_id}"
-        plan = _plan_of(home, curriculum.recipe(number, previous), cards_id, again)
-        require_phase(plan, title)
-        yield Planned(title, plan, number + 1 == count)
+    previous = ""
+    for number in range(len(curriculum.phases)):
+        named = title(curriculum, number)
+        plan = plan_phase(home, curriculum.recipe(number, previous), cards_id, again)
+        require_phase(plan, named)
+        yield Planned(named, plan)
         previous = plan.id
 
 
@@ -122,15 +135,28 @@ def require_phase(built: Built, title: str) -> None:
         raise CurriculumStopped(f"{title}: {built.kind} {built.id}: check {failed[0].name} failed: {failed[0].message}")
 
 
-def _plan_of(home: Home, recipe: Recipe, cards_id: str | None, again: bool) -> Built:
+def plan_phase(home: Home, recipe: Recipe, cards_id: str | None = None, again: bool = False) -> Built:
+    """The plan that the phase of this recipe is executing, made and noted if it has none; again: made anew in any case.
+
+    Raises what planning raises.
+    """
     from tcg_core.plan.build import build_plan, stored_plan
 
-    note = home.curricula / f"{sha256_json(to_dict(recipe))[:16]}.json"
-    if note.is_file() and not again:
-        begun = str(json.loads(note.read_text())["run"])
-        if (home.plans / begun).is_dir():
-            return stored_plan(home, begun)
+    begun = "" if again else run_of_phase(home, recipe)
+    if begun:
+        return stored_plan(home, begun)
     built = build_plan(home, recipe, cards_id)
     if built.passed:
-        write_json(note, {"phase_id": recipe.phase_id, "run": built.id, "resume": to_dict(recipe.resume)})
+        write_json(_note(home, recipe), {"phase_id": recipe.phase_id, "run": built.id, "resume": to_dict(recipe.resume)})
     return built
+
+
+def run_of_phase(home: Home, recipe: Recipe) -> str:
+    """The run that the phase of this recipe is executing, "" if it has no plan yet or its plan is not on disk."""
+    note = _note(home, recipe)
+    begun = str(json.loads(note.read_text())["run"]) if note.is_file() else ""
+    return begun if begun and (home.plans / begun).is_dir() else ""
+
+
+def _note(home: Home, recipe: Recipe) -> Path:
+    return home.curricula / f"{sha256_json(to_dict(recipe))[:16]}.json"

@@ -24,7 +24,7 @@ def run_curriculum(
     when to end before the end, of all phases together.
 
     Raises :class:`~tcg_core.plan.errors.CurriculumStopped` naming the phase whose plan or run does not pass its checks, and what
-    planning and training raise; started again it goes on where it stood.
+    planning and training raise; started again it continues where it stood.
     """
     for phase in planned_phases(home, curriculum, again=again):
         LOG.info("%s: run %s", phase.title, phase.plan.id)

@@ -68,13 +68,14 @@ def test_every_declared_check_is_in_the_graph_and_every_error_blocks() -> None:
 
 def test_no_job_mixes_partitioned_and_unpartitioned_assets() -> None:
     graph = defs.resolve_asset_graph()
-    for name in ("ingest_day", "nightly", "card_tables"):
+    for name in ("ingest_day", "nightly", "curriculum_phase", "card_tables"):
         keys = defs.resolve_job_def(name).asset_layer.executable_asset_keys
         assert len({graph.get(key).partitions_def is None for key in keys}) == 1, name
 
 
 def test_the_jobs_that_may_hang_have_an_end() -> None:
     assert int(defs.resolve_job_def("nightly").tags["dagster/max_runtime"]) > 3600
+    assert int(defs.resolve_job_def("curriculum_phase").tags["dagster/max_runtime"]) > 3600
     assert int(defs.resolve_job_def("ingest_day").tags["dagster/max_runtime"]) > 600
 
 

@@ -96,6 +96,16 @@ def test_it_skips_while_a_run_has_not_ended(instance: dg.DagsterInstance, home: 
     assert skipped.skip_message == f"run {running.run_id[:8]} of nightly has not ended"
 
 
+def test_it_skips_while_a_phase_of_a_curriculum_has_not_ended(
+    instance: dg.DagsterInstance, home: Home, digest: list[str]
+) -> None:
+    job = defs.resolve_job_def("curriculum_phase")
+    running = instance.create_run_for_job(job, status=dg.DagsterRunStatus.QUEUED)
+    assert _night(instance).skip_message == f"run {running.run_id[:8]} of curriculum_phase has not ended"
+    instance.report_run_failed(running)
+    assert _night(instance).run_requests
+
+
 def test_without_a_validated_day_it_says_so(instance: dg.DagsterInstance, home: Home) -> None:
     skipped = _night(instance)
     assert (skipped.skip_message or "").startswith("nothing to train on (fresh: ")
@@ -171,7 +181,7 @@ def test_a_change_of_the_clock_gives_each_night_one_tick_and_one_key(
 
 
 def test_the_run_gets_the_configured_recipe_games_and_budget(instance: dg.DagsterInstance, home: Home, digest: list[str]) -> None:
-    save_nightly(home, Nightly(night_budget_hours=2.0, over_budget="refuse", games=10, opponents=("first",)))
+    save_nightly(home, Nightly(night_budget_hours=2.0, over_budget="refuse", games=10, opponents=("first",), device="cpu"))
     [request] = _night(instance, 4).run_requests or []
     ops = {name: values["config"] for name, values in request.run_config["ops"].items()}
     assert ops["work_plan"]["recipe"]["selection"]["last_n_days"] == 14
@@ -179,6 +189,7 @@ def test_the_run_gets_the_configured_recipe_games_and_budget(instance: dg.Dagste
         "fresh: fresh weights over the last 14 validated days: the champion is the built-in"
     )
     assert (ops["work_plan"]["night_budget_hours"], ops["work_plan"]["over_budget"]) == (2.0, "refuse")
+    assert ops["work_plan"]["device"] == ops["mlx_checkpoint"]["device"] == "cpu"
     assert (ops["tournament"]["games"], ops["tournament"]["opponents"]) == (10, ["first"])
     assert int(request.tags["dagster/max_runtime"]) > 2 * 3600
 

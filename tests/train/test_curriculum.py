@@ -93,7 +93,7 @@ def test_a_phase_that_does_not_pass_stops_it(toy: Home, monkeypatch: pytest.Monk
 
 def test_the_next_phase_is_not_planned_before_the_one_before_is_trained(toy: Home) -> None:
     phases = planned_phases(toy, made(BROAD, NARROW))
-    assert not next(phases).last
+    assert next(phases).title == "curriculum phase 1 of 2, broad"
     with pytest.raises((UnknownId, ResumeRefused)):
         next(phases)
 
