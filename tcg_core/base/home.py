@@ -128,8 +128,8 @@ class Home:
 
     @property
     def curricula(self) -> Path:
-        """Which run each phase of a curriculum is executing: ``curricula/<key of its recipe>.json``; what was launched in Dagster:
-        ``curricula/launched/<key>.json``."""
+        """Which run each phase of a curriculum is executing: ``curricula/<key of its recipe>.json``; and what was
+        launched in Dagster: ``curricula/launched/<key>.json``."""
         return self.root / "curricula"
 
     @property

@@ -100,7 +100,7 @@ def test_it_skips_while_a_phase_of_a_curriculum_has_not_ended(
     instance: dg.DagsterInstance, home: Home, digest: list[str]
 ) -> None:
     job = defs.resolve_job_def("curriculum_phase")
-    running = instance.create_run_for_job(job, status=dg.DagsterRunStatus.QUEUED)
+    running = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
     assert _night(instance).skip_message == f"run {running.run_id[:8]} of curriculum_phase has not ended"
     instance.report_run_failed(running)
     assert _night(instance).run_requests
