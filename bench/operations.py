@@ -24,7 +24,7 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.loader import LoadingContextForTest
 
 from bench import many_days
-from tcg_assets.assets.news import news
+from tcg_assets.automation.news import news
 from tcg_assets.cli.launch import run_day
 from tcg_assets.cli.serve import command, environment
 from tcg_assets.definitions import defs

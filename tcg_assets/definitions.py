@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from tcg_assets import graph
 from tcg_assets.automation.alerts import failure_alerts, recovery_watch
 from tcg_assets.automation.arrivals import inbox_sensor, nightly_schedule
 from tcg_assets.automation.curriculum import curriculum, curriculum_sensor
@@ -9,10 +10,10 @@ from tcg_assets.automation.kaggle import fetch, kaggle_sensor
 from tcg_assets.automation.maintenance import audit, backup, retention
 from tcg_assets.automation.upkeep import audit_schedule, backup_schedule, retention_schedule
 from tcg_assets.automation.watch import home_watch
-from tcg_assets.graph import graph
 
 defs = dg.Definitions.merge(
-    graph,
+    # By its module: a code location named without an attribute must have one Definitions object at its top.
+    graph.graph,
     dg.Definitions(
         jobs=[fetch, curriculum, audit, backup, retention],
         sensors=[inbox_sensor, kaggle_sensor, curriculum_sensor, failure_alerts, recovery_watch, home_watch],

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from tcg_assets.assets.deadlines import WHEN, deadline
 from tcg_assets.assets.handover import hand_over
+from tcg_assets.assets.launchpad import plain
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.typed import plain
 from tcg_assets.assets.wiring import chain
 from tcg_assets.pages.metadata import inputs_table
 from tcg_assets.pages.observe import tell_lineage

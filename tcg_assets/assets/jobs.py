@@ -22,8 +22,9 @@ CHAIN_ASSETS = (
 )
 #: Of a phase of a curriculum before the last, whose run goes the whole chain.
 PHASE_ASSETS = CHAIN_ASSETS[:4]
-#: Key of the curriculum that a run is a phase of.
-CURRICULUM_TAG = "tcg/curriculum"
+#: Tags of a run, which its re-executions keep: the date of the night that asked for it, the digest of the days, code and recipe
+#: that it trains, the key of the curriculum that it is a phase of.
+NIGHT_TAG, DIGEST_TAG, CURRICULUM_TAG = "tcg/night", "tcg/training_digest", "tcg/curriculum"
 
 ingest_day = dg.define_asset_job(
     "ingest_day",

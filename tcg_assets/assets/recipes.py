@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tcg_assets.assets.typed import recipe_of
+from tcg_assets.assets.launchpad import recipe_of
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
 from tcg_core.recipe import Recipe

@@ -15,9 +15,9 @@ from pydantic import Field
 
 from tcg_assets.assets.handover import hand_over
 from tcg_assets.assets.jobs import CURRICULUM_TAG
+from tcg_assets.assets.launchpad import RecipeConfig, plain
 from tcg_assets.assets.recipes import PRESETS, Preset, asked, require_one_meaning
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.typed import RecipeConfig, plain
 from tcg_assets.assets.unfinished import noted
 from tcg_assets.assets.wiring import chain
 from tcg_assets.pages.outcome import Ran, materialized, refusals, run_stage

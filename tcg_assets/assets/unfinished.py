@@ -6,12 +6,9 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from tcg_assets.assets.news import DIGEST_TAG
+from tcg_assets.assets.jobs import DIGEST_TAG, NIGHT_TAG
 from tcg_assets.trainer.wire import EndedEarly, Refused
 from tcg_core.base.home import Home
-
-#: The date of the night that asked for a run; a run that is executed again keeps it.
-NIGHT_TAG = "tcg/night"
 
 
 def going_on(log: logging.Logger, home: Home) -> tuple[str, str] | None:

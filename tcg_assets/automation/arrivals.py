@@ -8,14 +8,14 @@ from typing import Any
 
 import dagster as dg
 
-from tcg_assets.assets.jobs import curriculum_phase, ingest_day, nightly
-from tcg_assets.assets.news import DIGEST_TAG, news
+from tcg_assets.assets.jobs import DIGEST_TAG, NIGHT_TAG, curriculum_phase, ingest_day, nightly
 from tcg_assets.assets.partitions import days
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.unfinished import NIGHT_TAG, given_up, going_on
+from tcg_assets.assets.unfinished import given_up, going_on
 from tcg_assets.automation.at_work import at_work
 from tcg_assets.automation.attempts import ARRIVALS, next_attempt, tags_of
 from tcg_assets.automation.inbox import Arrival, look
+from tcg_assets.automation.news import news
 from tcg_core.base.clock import TimeOfDay
 from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import TcgError

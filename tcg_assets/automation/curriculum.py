@@ -10,8 +10,8 @@ import dagster as dg
 from pydantic import Field
 
 from tcg_assets.assets.jobs import CHAIN_ASSETS, CURRICULUM_TAG, PHASE_ASSETS, curriculum_phase, nightly
+from tcg_assets.assets.launchpad import plain, with_default
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.typed import plain, with_default
 from tcg_assets.automation.alerts import why_failed
 from tcg_assets.automation.at_work import ENDED, at_work
 from tcg_assets.pages.outcome import refusals

@@ -7,10 +7,10 @@ from typing import Any
 
 import dagster as dg
 
-from tcg_assets.assets.jobs import ingest_day, nightly
-from tcg_assets.assets.news import DIGEST_TAG, news
+from tcg_assets.assets.jobs import DIGEST_TAG, ingest_day, nightly
 from tcg_assets.assets.partitions import days
 from tcg_assets.assets.wiring import CHAIN_POOL
+from tcg_assets.automation.news import news
 from tcg_assets.graph import graph
 from tcg_assets.pages.failure import failure_line
 from tcg_core.base.code import code_version

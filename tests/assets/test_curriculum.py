@@ -1,10 +1,14 @@
 """A curriculum is one run for each phase: queued in order, each once, stopped by a failure, continued by the same launch."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.test_utils import create_test_daemon_workspace_context
+from dagster._core.workspace.load_target import ModuleTarget
+from dagster._daemon.sensor import execute_sensor_iteration
 
 from tcg_assets.assets.jobs import CURRICULUM_TAG
 from tcg_assets.assets.resources import Workspace
@@ -15,9 +19,10 @@ from tcg_core.base.built import Built
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.nightly.settings import Nightly, save_nightly
-from tcg_core.plan.launched import launched_curricula
+from tcg_core.plan.curriculum import over
+from tcg_core.plan.launched import launch, launched_curricula
 from tcg_core.recipe import Recipe, Selection
-from tests.assets.conftest import CHILD, Run, failure_of, materialized
+from tests.assets.conftest import CHILD, ROOT, Run, failure_of, materialized
 from tests.assets.fakes import Stages, checks_for, fake_built
 
 NIGHTLY = Nightly(recipe=Recipe(Selection(last_n_days=5), epochs=2, seed=7), full_weekday="never", games=6)
@@ -268,3 +273,20 @@ def test_the_launchpad_says_what_each_key_means_and_runs_as_it_is(
 
 def test_it_is_on_by_default() -> None:
     assert defs.resolve_sensor_def("curriculum_sensor").default_status is dg.DefaultSensorStatus.RUNNING
+
+
+@pytest.mark.slow
+def test_the_real_daemon_queues_one_run_for_a_phase_and_a_restarted_one_no_second(home: Home) -> None:
+    launch(home, over(NIGHTLY.recipe, {"phases": PHASES}), "cpu", "", "a launch")
+    place = ModuleTarget("tcg_assets.definitions", None, str(ROOT), "tcg_assets")
+    for _ in range(2):
+        with open_instance(home) as instance, create_test_daemon_workspace_context(place, instance) as daemon:
+            list(execute_sensor_iteration(daemon, logging.getLogger("test"), None, None))
+            ticks = instance.all_instigator_state()
+            [queued] = instance.get_runs()
+            assert (queued.job_name, queued.status) == ("curriculum_phase", dg.DagsterRunStatus.QUEUED)
+            assert queued.tags[PHASE_TAG] == "1"
+            for state in ticks:
+                # As if the interval had passed: the next look is due at once.
+                instance.delete_instigator_state(state.instigator_origin_id, state.selector_id)
+    assert queued.tags["dagster/run_key"].endswith(":1:a launch")

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 import yaml
 
+from tcg_assets import definitions
 from tcg_assets.automation.arrivals import _WHEN
 from tcg_assets.checks import DECLARED
 from tcg_assets.definitions import defs
@@ -97,6 +98,12 @@ def test_all_configuration_files_name_the_same_code_location() -> None:
     }
     assert names == {"tcg_assets"}
     assert modules == {"tcg_assets.definitions"}
+
+
+def test_the_module_has_one_code_location_for_whoever_names_no_attribute() -> None:
+    """`[tool.dagster]` and a bare `dagster dev` name the module only; Dagster refuses one that holds two."""
+    held = [name for name, value in vars(definitions).items() if isinstance(value, dg.Definitions)]
+    assert held == ["defs"]
 
 
 def test_the_code_location_never_imports_mlx_or_torch() -> None:

@@ -9,9 +9,9 @@ import dagster as dg
 import pytest
 from dagster._utils.schedules import schedule_execution_time_iterator
 
-from tcg_assets.assets.news import News
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_assets.automation.news import News
 from tcg_core.base.home import Home
 from tcg_core.nightly.settings import Nightly, save_nightly
 

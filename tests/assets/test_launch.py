@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from tcg_assets.assets.news import News
+from tcg_assets.automation.news import News
 from tcg_assets.cli.launch import run_chain, run_day
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, NotADay

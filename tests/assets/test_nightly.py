@@ -8,9 +8,10 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
-from tcg_assets.assets.news import DIGEST_TAG, News
+from tcg_assets.assets.jobs import DIGEST_TAG
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.arrivals import night_config, nightly_schedule
+from tcg_assets.automation.news import News
 from tcg_assets.definitions import defs
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home

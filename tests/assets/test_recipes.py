@@ -6,9 +6,9 @@ from typing import Any, get_args
 import dagster as dg
 import pytest
 
+from tcg_assets.assets.launchpad import config_class
 from tcg_assets.assets.recipes import Preset
 from tcg_assets.assets.training import WorkPlanConfig
-from tcg_assets.assets.typed import config_class
 from tcg_core.base.home import Home
 from tcg_core.nightly.settings import FineTune, Nightly, save_nightly
 from tcg_core.plan.errors import ChampionRefused

@@ -29,7 +29,7 @@ from tcg_core.base.home import Home
 import tcg_assets.cli.launch
 from tcg_assets.sync.instance import open_instance
 from tcg_assets.cli.launch import run_chain
-from tcg_assets.assets.news import News
+from tcg_assets.automation.news import News
 from tcg_core.recipe import Recipe, Selection
 
 home = Home.resolve().prepare()

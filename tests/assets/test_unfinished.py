@@ -14,9 +14,8 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
-from tcg_assets.assets.news import DIGEST_TAG
+from tcg_assets.assets.jobs import DIGEST_TAG, NIGHT_TAG
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.assets.unfinished import NIGHT_TAG
 from tcg_assets.automation.alerts import incidents_of
 from tcg_assets.automation.arrivals import nightly_schedule
 from tcg_assets.definitions import defs

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tcg_assets.assets.news import news
+from tcg_assets.automation.news import news
 from tcg_core.base.atomic import publishing
 from tcg_core.base.checks import Check
 from tcg_core.base.home import Home

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tcg_assets.assets.news import News
+from tcg_assets.automation.news import News
 from tcg_assets.cli.launch import run_chain, run_day
 from tcg_assets.sync.instance import open_instance
 from tcg_core.base.home import Home

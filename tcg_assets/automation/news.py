@@ -9,8 +9,6 @@ from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict
 from tcg_core.recipe import Recipe, Selection
 
-DIGEST_TAG = "tcg/training_digest"
-
 
 @dataclass(frozen=True)
 class News:
