@@ -8,6 +8,7 @@ changes exactly itself and what follows. Training itself is the caller's: a comm
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tcg_core.base.atomic import write_json
