@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from tcg_core.base.atomic import sha256_json, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import IntegrityError, TcgError, UnknownId
 from tcg_core.base.home import Home
 from tcg_core.base.settings import from_dict, to_dict
