@@ -24,12 +24,12 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.loader import LoadingContextForTest
 
 from bench import many_days
+from tcg_assets.automation.launch import run_day
 from tcg_assets.automation.news import news
-from tcg_assets.cli.launch import run_day
-from tcg_assets.cli.serve import command, environment
 from tcg_assets.definitions import defs
 from tcg_assets.sync.instance import open_instance
 from tcg_assets.sync.mirror import mirror_days
+from tcg_assets.sync.server import environment, serve_command
 from tcg_core.base.home import VARIABLE, Home
 from tcg_core.days.backfill import backfill
 from tcg_core.days.take import take_archive
@@ -68,8 +68,8 @@ def starting() -> None:
     for what, arguments in (
         ("import tcg_assets.definitions", ["-c", "import tcg_assets.definitions"]),
         ("dagster definitions validate", ["-m", "dagster", "definitions", "validate", "-w", "workspace.yaml"]),
-        ("tcg --help", ["-m", "tcg_assets.cli.main", "--help"]),
-        ("tcg status", ["-m", "tcg_assets.cli.main", "status"]),
+        ("tcg --help", ["-m", "tcg_assets.cli", "--help"]),
+        ("tcg status", ["-m", "tcg_assets.cli", "status"]),
     ):
         timed(what, lambda arguments=arguments: _command(arguments))
 
@@ -103,8 +103,8 @@ def thousand(home: Home, count: int) -> None:
     with open_instance(home) as instance:
         timed("mirror them again", lambda: mirror_days(instance, home))
         timed("select the days and their digest, as each tick of the nightly does", lambda: news(home))
-    timed(f"tcg sync of {count} days, nothing known", lambda: _command(["-m", "tcg_assets.sync.fill"]))
-    timed("tcg sync again, everything known", lambda: _command(["-m", "tcg_assets.sync.fill"]))
+    timed(f"tcg sync of {count} days, nothing known", lambda: _command(["-m", "tcg_assets.cli", "sync"]))
+    timed("tcg sync again, everything known", lambda: _command(["-m", "tcg_assets.cli", "sync"]))
     with open_instance(home) as instance:
         key = dg.AssetKey("parquet_day")
         timed("partitions of parquet_day that are materialized", lambda: len(instance.get_materialized_partitions(key)))
@@ -132,7 +132,7 @@ def served(home: Home) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = (home.root / "server.log").open("wb")
     started = time.perf_counter()
-    server = subprocess.Popen(command(port), cwd=home.dagster, env=os.environ | environment(home), stdout=log, stderr=log)
+    server = subprocess.Popen(serve_command(port), cwd=home.dagster, env=os.environ | environment(home), stdout=log, stderr=log)
     try:
         while not _answers(url):
             if server.poll() is not None:

@@ -14,7 +14,11 @@ from dagster._core.definitions.data_version import (
     get_input_event_pointer_tag,
 )
 from dagster._core.instance.ref import InstanceRef
+from dagster._core.remote_representation.external import RemoteSchedule
+from dagster._core.remote_representation.external_data import ScheduleSnap
+from dagster._core.remote_representation.handle import RepositoryHandle
 from dagster._core.scheduler.instigation import InstigatorStatus
+from dagster._core.workspace.load_target import WorkspaceFileTarget
 
 #: Overrides of an instance whose steps keep the terminal: no public setting switches the capture of their output off.
 UNCAPTURED: dict[str, Any] = {
@@ -36,6 +40,12 @@ __all__ = [
     "InstanceRef",
     # The status that is stored when a person switches a sensor or schedule. Public are only the defaults in the code.
     "InstigatorStatus",
+    # `DagsterInstance.start_schedule` takes a schedule as a code server describes it. These four describe one without starting
+    # a code server, which costs seconds: the switch is then stored under the same id as by the button of the UI.
+    "RemoteSchedule",
+    "RepositoryHandle",
+    "ScheduleSnap",
+    "WorkspaceFileTarget",
     # Names of the tags for versions and events of inputs, as above.
     "get_input_data_version_tag",
     "get_input_event_pointer_tag",

@@ -119,7 +119,7 @@ def _trained(
     allow_inexact: bool = False,
     budget_hours: float = 0.0,
 ) -> Ran:
-    command = [sys.executable, "-m", "tcg_assets.trainer.__main__", "--home", str(home.root), "--plan", plan]
+    command = [sys.executable, "-m", "tcg_assets.trainer", "--home", str(home.root), "--plan", plan]
     command += ["--device", device, "--parent", str(os.getpid())] + ["--allow-inexact"] * allow_inexact
     command += ["--budget-hours", str(budget_hours)]
     with noted(context, home, plan):

@@ -1,15 +1,13 @@
-"""`python -m tcg_assets.automation.history`: what of Dagster's own history may go, and with `--apply` its removal.
+"""What of Dagster's own history may go, and its removal.
 
 A run of this project is a database of its own of about 140 kB. What it made is told by catalog and manifests; the run
 itself is of use while someone may ask how it went.
 """
 
-import argparse
 import shutil
-import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +16,8 @@ import dagster as dg
 from tcg_assets.automation.at_work import ENDED
 from tcg_assets.automation.attempts import DAY_TAG
 from tcg_assets.graph import graph
-from tcg_assets.sync.instance import open_instance
-from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tcg_core.ops.listing import size
-from tcg_core.ops.maintenance import load_maintenance
 
 _DAY_SECONDS = 86_400.0
 _PARTITION = "dagster/partition"
@@ -60,7 +55,7 @@ class History:
 
 
 def plan_history(instance: dg.DagsterInstance, home: Home, days: int) -> History:
-    """Looks, changes nothing. Whatever its age, a run stays that
+    """Plans the removal; changes nothing. Whatever its age, a run stays that
 
     made what is the latest materialization of an asset or of a day, or said the last word of a check; is the last of its
     job, or the last success of it, for its day or for none (the nightly compares with it, a failed day stays red by it);
@@ -96,8 +91,8 @@ def plan_history(instance: dg.DagsterInstance, home: Home, days: int) -> History
 
 
 def forget(instance: dg.DagsterInstance, home: Home, history: History) -> int:
-    """Removes the old runs of a plan, the oldest first; returns the bytes freed. Killed anywhere, a later plan goes on: it
-    finds the files of runs that are no more."""
+    """Removes the old runs of a plan, the oldest first; returns the bytes freed. After a kill at any point a later plan
+    finds the files that are left."""
     freed = 0
     for run in history.old:
         if instance.has_run(run.run_id):
@@ -121,7 +116,7 @@ def _files(home: Home, run_id: str) -> list[Path]:
 
 
 def _strays(instance: dg.DagsterInstance, home: Home, days: int) -> Iterator[OldRun]:
-    """Event logs of runs that are no more: what a killed removal leaves."""
+    """Event logs of runs that were deleted: what a killed removal leaves."""
     for path in (home.dagster / "storage" / "history" / "runs").glob("*-*-*-*-*.db"):
         written = path.stat().st_mtime
         if time.time() - written >= days * _DAY_SECONDS and not instance.has_run(path.stem):
@@ -156,29 +151,3 @@ def lines_of(history: History, shown: int = 20) -> Iterator[str]:
         yield f"  {at} {run.job} {run.run_id[:8]} {run.status.lower()}, {run.bytes / 1e3:.0f} kB"
     if len(history.old) > shown:
         yield f"  and {len(history.old) - shown} more"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Tells, or does it; returns 0, or 2 after a refusal of one line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tcg_assets.automation.history", description="Clean up Dagster's own history."
-    )
-    parser.add_argument("--apply", action="store_true", help="do it; without, only tell")
-    parser.add_argument("--days", type=int, help="runs younger than this stay; history_days of maintenance.json if left out")
-    options = parser.parse_args(arguments)
-    try:
-        home = Home.resolve().prepare()
-        days = load_maintenance(home).history_days if options.days is None else max(1, options.days)
-        with open_instance(home) as instance:
-            history = plan_history(instance, home, days)
-            print("\n".join(lines_of(history)))
-            if options.apply:
-                print(f"{forget(instance, home, history) / 1e6:.1f} MB freed")
-    except TcgError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,23 +1,23 @@
-"""`make demo`: three days of real games, then the whole graph, with the history that the UI shows.
+"""`tcg demo`: three days of real games, then the whole graph, with the history that the UI shows.
 
-Safe to run twice (what is unchanged is reused by its id) and to interrupt (what a killed run left is put right first).
+Safe to run twice (what is unchanged is reused by its id) and to interrupt (what a killed run left is repaired first).
 """
 
 import logging
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tcg_assets.cli.launch import Launched, run_chain, run_day
-from tcg_assets.sync.instance import open_instance
-from tcg_assets.sync.reconcile import reconcile
-from tcg_core.base.errors import TcgError
+import typer
+
 from tcg_core.base.home import Home
 from tcg_core.base.lock import hold
 from tcg_core.model.config import ModelConfig
-from tcg_core.ops.doctor import before_work
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
+
+if TYPE_CHECKING:
+    from tcg_assets.automation.launch import Launched
 
 DAYS = ("2026-08-01", "2026-08-02", "2026-08-03")
 EPISODES = 80
@@ -34,35 +34,40 @@ RECIPE = Recipe(
 )
 OPPONENTS = ("random", "first", "heuristic")
 GAMES = 100
-REFUSED, FAILED = 2, 1
+#: Exit status of a demo of which a step failed.
+FAILED = 1
 LOG = logging.getLogger("tcg.demo")
 
 
-def main() -> None:
-    """Runs the demo; exits 0 after the summary, 1 when a step failed, 2 on a refusal."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", datefmt="%H:%M:%S")
-    logging.getLogger("dagster").setLevel(logging.WARNING)
-    try:
-        home = Home.resolve().prepare()
-        with hold(home.root / "demo.lock", "demo", rule="another demo is at work in this data home; let it end first"):
-            sys.exit(0 if demo(home) else FAILED)
-    except TcgError as error:
-        print(f"tcg: {error}", file=sys.stderr)
-        sys.exit(REFUSED)
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command()(demo)
 
 
-def demo(home: Home) -> bool:
+def demo() -> None:
+    """Records 3 days of real games and materializes the whole graph on them; safe to run twice and to interrupt."""
+    home = Home.resolve().prepare()
+    with hold(home.root / "demo.lock", "demo", rule="another demo is at work in this data home; let it end first"):
+        if not run_demo(home):
+            raise typer.Exit(FAILED)
+
+
+def run_demo(home: Home) -> bool:
     """Records, ingests, trains, converts, packs and plays; prints the summary; True if everything succeeded."""
+    from tcg_assets.automation.launch import run_chain, run_day
+    from tcg_assets.sync.instance import open_instance
+    from tcg_assets.sync.reconcile import reconcile
+    from tcg_core.ops.doctor import before_work
     from tcg_core.replay.record_day import record_day
 
     started = time.monotonic()
     for finding in before_work():
         LOG.warning("%s: %s; %s", finding.what, finding.found, finding.remedy)
     with open_instance(home) as instance:
-        put_right = reconcile(instance, home)
-        for run in put_right.runs:
+        repaired = reconcile(instance, home)
+        for run in repaired.runs:
             LOG.info("run %s of %s is closed: %s", run.run_id[:8], run.job, run.reason)
-        for path in put_right.temporaries:
+        for path in repaired.temporaries:
             LOG.info("removed a dead process's %s", path.name)
         launched = []
         for day in DAYS:
@@ -76,7 +81,7 @@ def demo(home: Home) -> bool:
     return True
 
 
-def summary(home: Home, chain: Launched, seconds: float) -> str:
+def summary(home: Home, chain: "Launched", seconds: float) -> str:
     """What the demo made, in words and figures, and where to look."""
     from tcg_core.catalog.days import list_days
     from tcg_core.catalog.registry import find
@@ -121,13 +126,9 @@ def _figure(made: Any, name: str, form: str = ".3f") -> str:
     return format(value, form) if isinstance(value, int | float) else str(value)
 
 
-def _said(launch: Launched, what: str) -> Launched:
+def _said(launch: "Launched", what: str) -> "Launched":
     if launch.skipped:
         LOG.info("%s: nothing to do, %s", what, launch.skipped)
     for failure in launch.failures:
         print(f"tcg: {what}: {failure}", file=sys.stderr)
     return launch
-
-
-if __name__ == "__main__":
-    main()

@@ -1,11 +1,9 @@
 """`tcg doctor` and `tcg status`: is this machine ready, and where does the data home stand."""
 
-import subprocess
-import sys
-
 import typer
 
 from tcg_assets.cli.show import ChecksFailed, table
+from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 
 
@@ -51,17 +49,23 @@ def status() -> None:
         print(f"WARN: {line}")
     for held in open_incidents(home):
         print(f"WARN: {held.incident.title} ({held.count} times since {held.first_at}); first: {held.incident.first}")
-    told = {held.incident.key for held in open_incidents(home)}
+    reported = {held.incident.key for held in open_incidents(home)}
     for late in findings(home, nightly=False):
-        # What the daemon would tell, if it does not run.
-        if late.key not in told:
+        # What the daemon would report if it ran.
+        if late.key not in reported:
             print(f"WARN: {late.title}: {late.what}; first: {late.first}")
-    print(f"automation:\n{_switches()}")
+    print(f"automation:\n{_automation(home)}")
 
 
-def _switches() -> str:
-    """Which sensors and schedules are on, asked of Dagster in a process of its own: tcg_core never imports it."""
-    asked = subprocess.run([sys.executable, "-m", "tcg_assets.cli.switch", "show"], capture_output=True, text=True, check=False)
-    if asked.returncode:
-        return f"not known: {asked.stderr.strip().splitlines()[-1] if asked.stderr.strip() else f'exit {asked.returncode}'}"
-    return asked.stdout.rstrip()
+def _automation(home: Home) -> str:
+    """Which sensors and schedules are on; why it is not known if Dagster's home or definitions refuse."""
+    from tcg_assets.sync.instance import open_instance
+    from tcg_assets.sync.switches import daemon_line, switches
+
+    try:
+        from tcg_assets.definitions import defs
+
+        with open_instance(home) as instance:
+            return "\n".join([*(f"  {switch.line}" for switch in switches(instance, defs)), daemon_line(instance)])
+    except TcgError as error:
+        return f"not known: {error}"

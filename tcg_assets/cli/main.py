@@ -6,18 +6,21 @@ import sys
 import typer
 
 from tcg_assets.cli import (
+    alerts,
     backfill,
     cards,
     catalog,
     curriculum,
     day_states,
     days,
+    demo,
     evaluation,
     explain,
     health,
     nightly,
     ops,
     release,
+    services,
     ship,
     sql,
     training,
@@ -37,6 +40,7 @@ app = typer.Typer(
     ),
 )
 health.register(app)
+demo.register(app)
 ui.register(app)
 sql.register(app)
 app.add_typer(days.app, name="day")
@@ -52,6 +56,8 @@ release.register(app)
 ship.register(app)
 evaluation.register(app)
 ops.register(app)
+app.add_typer(services.app, name="service")
+app.add_typer(alerts.app, name="alert")
 
 REFUSED = 2
 
@@ -59,6 +65,7 @@ REFUSED = 2
 def main() -> None:
     """Runs the command line: a refusal is one line on stderr and exit code 2."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("dagster").setLevel(logging.WARNING)
     try:
         app()
     except (TcgError, ValueError) as error:
@@ -67,7 +74,3 @@ def main() -> None:
             raise
         print(f"tcg: {error}", file=sys.stderr)
         sys.exit(REFUSED)
-
-
-if __name__ == "__main__":
-    main()

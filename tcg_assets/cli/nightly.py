@@ -1,16 +1,13 @@
 """`tcg nightly`: when the nightly training starts, what it may take, and its switch."""
 
 import json
-import os
-import subprocess
 import sys
 from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 import typer
 
-from tcg_assets.cli.show import ChecksFailed
-from tcg_core.base.home import VARIABLE, Home, parse_day
+from tcg_core.base.home import Home, parse_day
 
 app = typer.Typer(no_args_is_help=True, help="The nightly training: switch it, set it, see what tonight would train.")
 
@@ -40,14 +37,14 @@ def enable(
     values: dict[str, Any] = to_dict(load_nightly(home)) | {name: value for name, value in given.items() if value is not None}
     nightly = from_dict(Nightly, values)
     print(save_nightly(home, nightly))
-    _switch(home, "on")
+    _switch(home, True)
     print(f"every night at {nightly.when}; a UI that is open takes a new time after `Reload definitions`")
 
 
 @app.command()
 def disable() -> None:
-    """Switches the schedule off; a run that has begun goes on."""
-    _switch(Home.resolve().prepare(), "off")
+    """Switches the schedule off; a run that has begun continues."""
+    _switch(Home.resolve().prepare(), False)
 
 
 @app.command("set")
@@ -115,20 +112,23 @@ def show_nightly() -> None:
         print(line, file=sys.stderr)
 
 
-@app.command("give-up")
-def give_up(
+@app.command()
+def abandon(
     run: Annotated[str, typer.Argument(help="A run that a night began and did not finish, as `tcg status` names it.")],
-    reason: Annotated[str, typer.Option(help="Why; it is recorded.")] = "given up by hand",
+    reason: Annotated[str, typer.Option(help="Why; it is recorded.")] = "abandoned by hand",
 ) -> None:
-    """No night goes on with this run any more: the next one makes a plan of its own. The run's files stay."""
-    from tcg_core.nightly.unfinished import give_up as note
+    """Marks RUN as abandoned: later nights do not continue it, the next one makes a plan of its own. The run's files stay."""
+    from tcg_core.nightly.unfinished import give_up
 
-    note(Home.resolve().prepare(), run, reason)
-    print(f"run {run} is given up: {reason}")
+    give_up(Home.resolve().prepare(), run, reason)
+    print(f"run {run} is abandoned: {reason}")
 
 
-def _switch(home: Home, to: str) -> None:
-    # In a process of its own: the core never imports Dagster.
-    command = [sys.executable, "-m", "tcg_assets.cli.switch", to]
-    if subprocess.run(command, env=os.environ | {VARIABLE: str(home.root)}, check=False).returncode:
-        raise ChecksFailed(f"the schedule was not switched {to}")
+def _switch(home: Home, on: bool) -> None:
+    from tcg_assets.definitions import defs
+    from tcg_assets.sync.instance import open_instance
+    from tcg_assets.sync.switches import NIGHTLY, switch_nightly
+
+    with open_instance(home) as instance:
+        switch_nightly(instance, defs, on)
+    print(f"{'Started' if on else 'Stopped'} schedule {NIGHTLY}")

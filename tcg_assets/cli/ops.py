@@ -1,19 +1,16 @@
-"""`tcg backup`, `tcg restore`, `tcg gc`, `tcg unstick`, `tcg service`, `tcg alert`: keeping a home for a season."""
+"""`tcg backup`, `tcg restore`, `tcg gc`, `tcg unstick`: keeping a home for a season."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tcg_assets.cli.show import ChecksFailed, table
-from tcg_core.base.home import VARIABLE, Home
+from tcg_core.base.home import Home
 
-service_app = typer.Typer(no_args_is_help=True, help="Run webserver and daemon as services of your user.")
-alert_app = typer.Typer(no_args_is_help=True, help="Alerts: open incidents, and a test of the webhook.")
+if TYPE_CHECKING:
+    from tcg_assets.sync.reconcile import Ended
 
 
 def register(app: typer.Typer) -> None:
@@ -22,8 +19,6 @@ def register(app: typer.Typer) -> None:
     app.command()(restore)
     app.command()(gc)
     app.command()(unstick)
-    app.add_typer(service_app, name="service")
-    app.add_typer(alert_app, name="alert")
 
 
 def backup(
@@ -72,18 +67,19 @@ def restore(
 
 
 def gc(
-    apply: Annotated[bool, typer.Option("--apply", help="Do it; without, only tell.")] = False,
-    keep: Annotated[list[str] | None, typer.Option(help="Also keep this id with all it was made from (repeatable).")] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Remove it; without, only list it.")] = False,
+    keep: Annotated[list[str] | None, typer.Option(help="Also keep this id and all it was made from (repeatable).")] = None,
     archives: Annotated[bool, typer.Option("--archives", help="Superseded zips may go too.")] = False,
     recent_days: Annotated[int | None, typer.Option(help="Keep everything younger, in days.")] = None,
 ) -> None:
-    """Tells what nothing kept needs any more, and with --apply removes it; retention.json of the data home sets the ages."""
+    """Lists what nothing kept needs, and with --apply removes it; retention.json of the data home sets the ages."""
     from tcg_core.ops.clean import clean
+    from tcg_core.ops.maintenance import load_maintenance
     from tcg_core.ops.plan import make_plan
     from tcg_core.ops.retention import read_retention
 
     home = Home.resolve().prepare()
-    retention = read_retention(home)
+    history_days, retention = load_maintenance(home).history_days, read_retention(home)
     retention = replace(retention, keep=(*retention.keep, *(keep or ())), archives=retention.archives or archives)
     if recent_days is not None:
         retention = replace(retention, recent_days=recent_days)
@@ -95,71 +91,40 @@ def gc(
     done = f"{_size(plan.freed)} {'freed' if apply else 'would be freed'}; {len(plan.kept)} artifacts are kept"
     print(done if apply or not plan.items else f"{done}; tcg gc --apply does it")
     if home.dagster.is_dir():
-        print(_dagster("history", home, *(["--apply"] if apply else [])))
+        _clean_history(home, history_days, apply)
 
 
-def unstick(dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell.")] = False) -> None:
+def _clean_history(home: Home, days: int, apply: bool) -> None:
+    """The part of `tcg gc` that is Dagster's own history: runs older than ``days`` that nothing shows."""
+    from tcg_assets.automation.history import forget, lines_of, plan_history
+    from tcg_assets.sync.instance import open_instance
+
+    with open_instance(home) as instance:
+        history = plan_history(instance, home, days)
+        print("\n".join(lines_of(history)))
+        if apply:
+            print(f"{forget(instance, home, history) / 1e6:.1f} MB freed")
+
+
+def unstick(dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list it.")] = False) -> None:
     """After a crash: closes runs that Dagster still believes alive, frees their slots, removes what they left."""
-    os.environ[VARIABLE] = str(Home.resolve().prepare().root)
-    os.execv(sys.executable, [sys.executable, "-m", "tcg_assets.cli.unstick", *(["--dry-run"] if dry_run else [])])
-
-
-@service_app.command("print")
-def print_service(
-    kind: Annotated[Literal["systemd", "launchd"], typer.Argument(help="systemd on Linux, launchd on a Mac.")],
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the UI on the loopback interface.")] = 3000,
-    to: Annotated[Path | None, typer.Option(help="Write the files into this directory instead.")] = None,
-) -> None:
-    """Prints the service files of webserver and daemon, with this environment's and this data home's paths."""
-    from tcg_core.ops.service import render
-
-    files = render(kind, Home.resolve(), port)
-    for name, text in files.items():
-        if to is None:
-            print(f"# {name}\n{text}" if kind == "systemd" else f"<!-- {name} -->\n{text}")
-        else:
-            from tcg_core.base.atomic import write_bytes
-
-            write_bytes(to / name, text.encode())
-            print(to / name)
-
-
-@alert_app.command("ls")
-def list_alerts() -> None:
-    """Lists the open incidents, the first things to do, and where alerts go."""
-    from tcg_core.alerts.incidents import channels, open_incidents
+    from tcg_assets.sync.instance import open_instance
+    from tcg_assets.sync.reconcile import reconcile
 
     home = Home.resolve().prepare()
-    rows = [[o.first_at, o.count, o.incident.title, o.incident.first, o.incident.link] for o in open_incidents(home)]
-    table("open incidents", ["since", "times", "what", "first thing to do", "link"], rows)
-    print("alerts go to " + ", ".join(channel.name for channel in channels(home)))
+    with open_instance(home) as instance:
+        found = reconcile(instance, home, dry_run=dry_run)
+    for run in found.runs:
+        print(_ended(run, dry_run))
+    would = "would be " if dry_run else ""
+    for path in found.temporaries:
+        print(f"{would}removed: {path}")
+    print(f"{len(found.runs)} runs {would}closed, {len(found.temporaries)} temporaries {would}removed")
 
 
-@alert_app.command("test")
-def test_alert() -> None:
-    """Sends one alert to every channel, to see that it arrives."""
-    from tcg_core.alerts.incidents import incident, notify, resolve
-
-    home = Home.resolve().prepare()
-    found = incident("test", "tcg alert test", "someone asked whether alerts arrive", link="", first="nothing: this is a test")
-    try:
-        sent = notify(home, found)
-    finally:
-        resolve(home, found.key)
-    table("channels", ["channel", "result"], [[name, result or "sent"] for name, result in sent.results.items()])
-    failed = {name: result for name, result in sent.results.items() if result}
-    if failed:
-        raise ChecksFailed(f"{next(iter(failed))}: {next(iter(failed.values()))}")
-
-
-def _dagster(module: str, home: Home, *arguments: str) -> str:
-    """What a module of tcg_assets says, in a process of its own: tcg_core never imports Dagster."""
-    command = [sys.executable, "-m", f"tcg_assets.{module}", *arguments]
-    asked = subprocess.run(command, env=os.environ | {VARIABLE: str(home.root)}, capture_output=True, text=True, check=False)
-    if asked.returncode:
-        told = asked.stderr.strip().splitlines()
-        raise ChecksFailed((told[-1] if told else f"exit {asked.returncode}").removeprefix("error: "))
-    return asked.stdout.rstrip()
+def _ended(run: "Ended", dry_run: bool) -> str:
+    freed = f", {'would free' if dry_run else 'freed'} a place of pool {', '.join(run.slots)}" if run.slots else ""
+    return f"run {run.run_id[:8]} of {run.job}: {run.was} -> {run.now}, {run.reason}{freed}"
 
 
 def _size(bytes: int) -> str:

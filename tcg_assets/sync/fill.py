@@ -1,13 +1,11 @@
-"""`python -m tcg_assets.sync.fill`: fills Dagster's history from the catalog and the manifests on disk.
+"""Fills Dagster's history from the catalog and the manifests on disk.
 
 A new Dagster home, or days that a backfill built without Dagster, thus become visible: partitions, materializations with
-their metadata and versions, check results. What is known already is not told again. Dagster's database is never the
+their metadata and versions, check results. What is known already is not reported again. Dagster's database is never the
 only copy of anything.
 """
 
-import argparse
-import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 
 import dagster as dg
@@ -16,11 +14,9 @@ from tcg_assets.checks import DECLARED
 from tcg_assets.dagster_private import DATA_VERSION_TAG
 from tcg_assets.pages.observe import tell_lineage
 from tcg_assets.sync.held import Held
-from tcg_assets.sync.instance import open_instance
 from tcg_assets.sync.mirror import mirror_days
 from tcg_assets.sync.report import report
-from tcg_core.base.errors import TcgError
-from tcg_core.base.home import Home, parse_day
+from tcg_core.base.home import Home
 from tcg_core.catalog.registry import Registered
 
 #: Assets in the order in which they are made, with the kind under which the registry knows them.
@@ -45,14 +41,22 @@ _IDS_A_QUERY = 500
 
 @dataclass(frozen=True)
 class Synced:
-    """What Dagster was told: new partitions, materializations, check results, and observations of what was built from a day or
-    became of a submission; ``absent`` is registered but not on disk."""
+    """What was reported to Dagster: new partitions, materializations, check results, and observations of what was built from a
+    day or became of a submission; ``absent`` is registered but not on disk."""
 
     partitions: tuple[str, ...]
     materializations: int
     checks: int
     absent: tuple[str, ...]
     observations: int = 0
+
+    @property
+    def line(self) -> str:
+        """All of it in words."""
+        return (
+            f"Dagster now knows {len(self.partitions)} more partitions, {self.materializations} materializations, "
+            f"{self.checks} check results, {self.observations} observations"
+        )
 
 
 def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None = None) -> Synced:
@@ -171,29 +175,3 @@ def _versions_told(record: dg.EventLogRecord) -> tuple[str, str]:
     if told is None:
         return "", ""
     return (told.tags or {}).get(DATA_VERSION_TAG, ""), str(told.metadata["id"].value) if "id" in told.metadata else ""
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Fills the history of `$TCG_DATA`'s Dagster home; returns 0, or 2 after a refusal of one line."""
-    parser = argparse.ArgumentParser(prog="python -m tcg_assets.sync.fill", description="Fill Dagster's history from disk.")
-    parser.add_argument("--days", nargs="*", help="only these days")
-    options = parser.parse_args(arguments)
-    try:
-        home = Home.resolve().prepare()
-        days = None if options.days is None else [parse_day(day) for day in options.days]
-        with open_instance(home) as instance:
-            found = sync(instance, home, days)
-    except TcgError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    for line in found.absent:
-        print(f"not on disk: {line}")
-    print(
-        f"Dagster now knows {len(found.partitions)} more partitions, {found.materializations} materializations, "
-        f"{found.checks} check results, {found.observations} observations"
-    )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,4 @@
-"""Dagster's instance of a data home: its configuration from the template, its pool limits, and how it is opened.
-
-`python -m tcg_assets.sync.instance` writes the home of `$TCG_DATA` (or `data/`) and prints what DAGSTER_HOME must be.
-"""
+"""Dagster's instance of a data home: its configuration from the template, its pool limits, and how it is opened."""
 
 import logging
 from collections.abc import Iterator
@@ -83,7 +80,3 @@ def _opened(home: Home, overrides: dict[str, Any]) -> Iterator[dg.DagsterInstanc
     logging.getLogger("alembic").setLevel(logging.WARNING)
     with dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(home.dagster), overrides=overrides)) as instance:
         yield instance
-
-
-if __name__ == "__main__":
-    print(write_home(Home.resolve().prepare()))

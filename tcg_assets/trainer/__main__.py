@@ -1,4 +1,4 @@
-"""The trainer's process: `python -m tcg_assets.trainer.__main__`. Parameters come as arguments; Pipes only carries what is said.
+"""The trainer's process: `python -m tcg_assets.trainer`. Parameters come as arguments; Pipes only carries what is said.
 
 It runs without Dagster too; then it prints its outcome. Exit status 0: it said what it built, or, to a listening
 parent, why it refused or where it ended before its end; with nobody listening 2 for a refusal, 3 for a run that ended before
@@ -72,7 +72,7 @@ def _log_epoch(event: dict[str, Any]) -> None:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tcg_assets.trainer.__main__", description="Train the policy of a work plan.")
+    parser = argparse.ArgumentParser(prog="python -m tcg_assets.trainer", description="Train the policy of a work plan.")
     parser.add_argument("--home", required=True, help="data home")
     parser.add_argument("--plan", required=True, help="id of the work plan")
     parser.add_argument("--device", choices=("auto", "gpu", "cpu"), default="auto")

@@ -31,7 +31,7 @@ def reload(directory: Path, reference: Path | None = None, tolerance: float | No
 
     Raises :class:`ConvertError` with what it said if the files cannot be loaded there.
     """
-    command = [sys.executable, "-m", __spec__.name, str(directory.resolve())]
+    command = [sys.executable, "-m", "tcg_core.convert.reload", str(directory.resolve())]
     command += ["--reference", str(reference.resolve())] if reference else []
     command += ["--tolerance", repr(tolerance)] if tolerance is not None else []
     package = str(Path(tcg_core.__file__).resolve().parent.parent)

@@ -60,7 +60,7 @@ def run(instance: dg.DagsterInstance, home: Home) -> Run:
 
 def failure_of(result: dg.ExecuteInProcessResult) -> tuple[str, str]:
     """Step and text of the first failed step."""
-    from tcg_assets.cli.launch import _failures
+    from tcg_assets.automation.launch import _failures
 
     step, _, line = _failures(result)[0].partition(": ")
     return step, line

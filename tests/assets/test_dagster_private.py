@@ -135,3 +135,22 @@ def test_instigator_status_is_what_a_switch_stores(home: Home) -> None:
             origin = RemoteInstigatorOrigin(place, names[status.name])
             instance.add_instigator_state(InstigatorState(origin, InstigatorType.SENSOR, status, SensorInstigatorData()))
         assert switched(instance) == {"on": True, "off": False}
+
+
+def test_a_described_schedule_has_the_cron_line_of_the_code_and_the_origin_of_the_workspace_file(tmp_path: Path) -> None:
+    @dg.job
+    def nothing() -> None: ...
+
+    schedule = dg.ScheduleDefinition(
+        name="each_night", job=nothing, cron_schedule="0 3 * * *", execution_timezone="Europe/Berlin"
+    )
+    repository = dg.Definitions(schedules=[schedule]).get_repository_def()
+    workspace = tmp_path / "workspace.yaml"
+    workspace.write_text(yaml.safe_dump({"load_from": [{"python_module": {"module_name": "some", "location_name": "place"}}]}))
+    [location] = private.WorkspaceFileTarget([str(workspace)]).create_origins()
+    handle = private.RepositoryHandle(
+        repository_name=repository.name, code_location_origin=location, repository_python_origin=None, display_metadata={}
+    )
+    remote = private.RemoteSchedule(private.ScheduleSnap.from_def(schedule, repository), handle)
+    assert (remote.name, remote.cron_schedule, remote.execution_timezone) == ("each_night", "0 3 * * *", "Europe/Berlin")
+    assert (remote.selector.location_name, remote.selector.repository_name) == ("place", "__repository__")

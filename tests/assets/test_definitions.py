@@ -108,7 +108,7 @@ def test_the_module_has_one_code_location_for_whoever_names_no_attribute() -> No
 
 def test_the_code_location_never_imports_mlx_or_torch() -> None:
     code = (
-        "import sys, tcg_assets.definitions, tcg_assets.cli.launch, tcg_assets.cli.serve\n"
+        "import sys, tcg_assets.definitions, tcg_assets.automation.launch, tcg_assets.sync.server\n"
         "tcg_assets.definitions.defs.resolve_asset_graph()\n"
         "print(sorted(m for m in sys.modules if m.split('.')[0] in ('mlx', 'torch', 'duckdb', 'pandas', 'matplotlib')))"
     )

@@ -12,8 +12,8 @@ from dagster._core.definitions.partitions.context import partition_loading_conte
 from dagster._core.loader import LoadingContextForTest
 
 from tcg_assets.assets.jobs import CHAIN_ASSETS
+from tcg_assets.automation.launch import run_chain, run_day
 from tcg_assets.checks import severity_of
-from tcg_assets.cli.launch import run_chain, run_day
 from tcg_assets.pages.observe import tell_lineage
 from tcg_assets.sync.fill import sync
 from tcg_assets.sync.instance import open_instance

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from typer.testing import CliRunner, Result
 
+import tcg_core.ops.clean  # noqa: F401  # before fakes stand in for stages that it imports
 from tcg_assets.automation import history as module
 from tcg_assets.automation.attempts import ARCHIVE_TAG, DAY_TAG
-from tcg_assets.automation.history import forget, main, plan_history
+from tcg_assets.automation.history import forget, plan_history
+from tcg_assets.cli.main import app
 from tcg_assets.definitions import defs
 from tcg_assets.sync.fill import sync
 from tcg_assets.sync.instance import open_instance
+from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
 from tests.assets.conftest import QUIET
 from tests.assets.fakes import Stages
@@ -106,24 +110,24 @@ def test_the_nightlys_last_success_stays_for_it_says_that_nothing_is_new(home: H
         assert running not in {run.run_id for run in plan.old} and plan.kept["not ended"] == 1
 
 
-def test_the_command_tells_first_and_does_it_when_asked(
-    home: Home, stages: Stages, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def gc(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["gc", *arguments])
+
+
+def test_the_command_tells_first_and_does_it_when_asked(home: Home, stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_instance(home) as instance:
         for _ in range(2):
             ingest(instance)
     later(monkeypatch, 9)
-    assert main([]) == 0
-    assert "0 runs of Dagster's history may go" in capsys.readouterr().out
+    assert "0 runs of Dagster's history may go" in gc().stdout
     (home.root / "maintenance.json").write_text(json.dumps({"history_days": 8}))
-    assert main([]) == 0
-    assert "1 runs of Dagster's history may go" in capsys.readouterr().out
-    assert main(["--apply"]) == 0
-    assert "MB freed" in capsys.readouterr().out
+    assert "1 runs of Dagster's history may go" in gc().stdout
+    applied = gc("--apply")
+    assert applied.exit_code == 0 and applied.stdout.endswith("MB freed\n")
     with open_instance(home) as instance:
         assert len(instance.get_runs()) == 1
     (home.root / "maintenance.json").write_text("{")
-    assert main([]) == 2
+    assert isinstance(gc("--apply").exception, ConfigError), "before anything of the home is removed"
 
 
 def test_the_history_is_where_dagsters_storage_puts_it(home: Home, stages: Stages) -> None:

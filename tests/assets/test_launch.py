@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
+from tcg_assets.automation.launch import run_chain, run_day
 from tcg_assets.automation.news import News
-from tcg_assets.cli.launch import run_chain, run_day
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, NotADay
 from tcg_core.recipe import Recipe, Selection
@@ -21,7 +21,7 @@ def _trainer_of_tests(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setenv("PYTHONPATH", str(CHILD))
     monkeypatch.setenv("FAKE_TRAINER", "good")
-    monkeypatch.setattr("tcg_assets.cli.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
+    monkeypatch.setattr("tcg_assets.automation.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
     yield
 
 
@@ -63,7 +63,7 @@ def test_a_name_that_is_no_day_is_refused_before_anything(instance: dg.DagsterIn
 def test_a_current_day_is_skipped_with_its_reason(
     instance: dg.DagsterInstance, home: Home, stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcg_assets.cli.launch.why_current", lambda home, day, code: "it is current")
+    monkeypatch.setattr("tcg_assets.automation.launch.why_current", lambda home, day, code: "it is current")
     launched = run_day(instance, home, DAY)
     assert (launched.success, launched.skipped, launched.run_id) == (True, "it is current", "")
     assert not stages.calls

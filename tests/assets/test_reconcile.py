@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 
-from tcg_assets.cli.launch import ChainBusy, run_chain
+from tcg_assets.automation.launch import ChainBusy, run_chain
 from tcg_assets.definitions import defs
 from tcg_assets.sync.instance import open_instance
 from tcg_assets.sync.reconcile import reconcile
@@ -26,9 +26,9 @@ import os, time
 from tests.assets.fakes import Stages
 import pytest
 from tcg_core.base.home import Home
-import tcg_assets.cli.launch
+import tcg_assets.automation.launch
 from tcg_assets.sync.instance import open_instance
-from tcg_assets.cli.launch import run_chain
+from tcg_assets.automation.launch import run_chain
 from tcg_assets.automation.news import News
 from tcg_core.recipe import Recipe, Selection
 
@@ -40,7 +40,7 @@ def hang(home, recipe, cards):
     print("hanging", flush=True)
     time.sleep(600)
 
-tcg_assets.cli.launch.news = lambda home, recipe: News((), "x")
+tcg_assets.automation.launch.news = lambda home, recipe: News((), "x")
 stages.install("tcg_core.plan.build", build_plan=hang)
 with open_instance(home) as instance:
     print(run_chain(instance, home, Recipe(selection=Selection(all_days=True))).failures)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tcg_assets.automation.launch import run_chain, run_day
 from tcg_assets.automation.news import News
-from tcg_assets.cli.launch import run_chain, run_day
 from tcg_assets.sync.fill import sync
 from tcg_assets.sync.instance import open_instance
 from tcg_core.base.errors import TcgError
@@ -26,7 +26,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, CANARY)
     monkeypatch.setenv("PYTHONPATH", str(CHILD))
     monkeypatch.setenv("FAKE_TRAINER", "good")
-    monkeypatch.setattr("tcg_assets.cli.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
+    monkeypatch.setattr("tcg_assets.automation.launch.news", lambda home, recipe: News((DAY,), "0123456789abcdef"))
 
 
 def _holding(root: Path) -> list[str]:

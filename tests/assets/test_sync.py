@@ -3,9 +3,11 @@
 from typing import Any
 
 import dagster as dg
-import pytest
+from typer.testing import CliRunner
 
-from tcg_assets.sync.fill import DAY_KINDS, KINDS, main, sync
+from tcg_assets.cli.main import app
+from tcg_assets.sync.fill import DAY_KINDS, KINDS, sync
+from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tests.assets.conftest import Run
 from tests.assets.fakes import Stages, checks_for, fake_built
@@ -91,9 +93,9 @@ def test_what_is_registered_but_gone_is_named_and_not_told(run: Run, stages: Sta
         assert not _history(fresh, "parquet_day")
 
 
-def test_the_command_refuses_a_name_that_is_no_day(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--days", "yesterday"]) == 2
-    assert capsys.readouterr().err.startswith("error: day 'yesterday' is not a date")
+def test_the_command_refuses_a_name_that_is_no_day(home: Home) -> None:
+    refused = CliRunner().invoke(app, ["sync", "yesterday"]).exception
+    assert isinstance(refused, TcgError) and str(refused).startswith("day 'yesterday' is not a date")
 
 
 def test_of_a_long_history_checks_are_told_of_the_newest_day_and_of_bad_ones(run: Run, stages: Stages, home: Home) -> None:

@@ -10,7 +10,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def tcg(*arguments: str, data: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"TCG_DATA": str(data)}
-    command = [sys.executable, "-m", "tcg_assets.cli.main", *arguments]
+    command = [sys.executable, "-m", "tcg_assets.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=PROJECT, timeout=300)
 
 

@@ -14,7 +14,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def tcg(data: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"TCG_DATA": str(data)}
-    command = [sys.executable, "-m", "tcg_assets.cli.main", *map(str, arguments)]
+    command = [sys.executable, "-m", "tcg_assets.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=PROJECT, timeout=120)
 
 

@@ -193,7 +193,7 @@ def test_the_commands_tell_of_it_and_give_it_up(begun: tuple[Home, str]) -> None
     environment = os.environ | {VARIABLE: str(home.root)}
 
     def tcg(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "tcg_assets.cli.main", *arguments]
+        command = [sys.executable, "-m", "tcg_assets.cli", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     line = f"unfinished run {run}, begun in the night of 2026-08-03, after 0 epochs and update 1 of"
@@ -201,7 +201,7 @@ def test_the_commands_tell_of_it_and_give_it_up(begun: tuple[Home, str]) -> None
     shown = tcg("nightly", "show")
     assert line in shown.stderr
     assert json.loads(shown.stdout)["night_budget_hours"] == 8.0
-    assert tcg("nightly", "give-up", run, "--reason", "not wanted").returncode == 0
+    assert tcg("nightly", "abandon", run, "--reason", "not wanted").returncode == 0
     assert "given up: not wanted" in tcg("nightly", "show").stderr
-    refused = tcg("nightly", "give-up", "nothing")
+    refused = tcg("nightly", "abandon", "nothing")
     assert (refused.returncode, refused.stderr) == (2, "tcg: no nightly began run nothing, or it has ended\n")

@@ -51,7 +51,7 @@ def no_room_for_a_checkpoint(home: Home, seconds: float) -> None:
 
 def backfill(day: str, *, full_disk: bool) -> subprocess.CompletedProcess[str]:
     """`tcg backfill` of one day, with or without room for its rows."""
-    with_room = [sys.executable, "-m", "tcg_assets.cli.main"]
+    with_room = [sys.executable, "-m", "tcg_assets.cli"]
     without = [sys.executable, "-m", "tests.season.full_disk", str(ROOM_FOR_ROWS)]
     command = [*(without if full_disk else with_room), "backfill", day, day, "--workers", "1"]
     return subprocess.run(command, cwd=_ROOT, check=False, capture_output=True, text=True)
@@ -66,6 +66,6 @@ def trainer_of(home: Home, seconds: float) -> psutil.Process:
 def _trainer(home: Home) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline"]):
         line = process.info["cmdline"] or []
-        if "tcg_assets.trainer.__main__" in line and str(home.root) in line:
+        if "tcg_assets.trainer" in line and str(home.root) in line:
             return process
     return None

@@ -68,7 +68,7 @@ def second_night_goes_on(season: Season, run: str, plan: str, days: tuple[str, .
 
 def switch_on_at_the_next_minute(season: Season) -> None:
     """`tcg nightly enable`, while nothing runs."""
-    command = [sys.executable, "-m", "tcg_assets.cli.main", "nightly", "enable", "--at", in_minutes(_NOTICE)]
+    command = [sys.executable, "-m", "tcg_assets.cli", "nightly", "enable", "--at", in_minutes(_NOTICE)]
     told = subprocess.run(command, cwd=_ROOT, check=False, capture_output=True, text=True)
     assert told.returncode == 0, told.stdout + told.stderr
     season.say(told.stdout.splitlines()[-1])

@@ -270,7 +270,7 @@ def test_the_command_line_resumes_a_path_of_another_home(source: Home, finished:
     shutil.rmtree(twin.plans)
 
     def tcg(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "tcg_assets.cli.main", *map(str, arguments)]
+        command = [sys.executable, "-m", "tcg_assets.cli", *map(str, arguments)]
         environment = os.environ | {"TCG_DATA": str(twin.root), "OMP_NUM_THREADS": "1"}
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 

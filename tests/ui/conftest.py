@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tcg_assets.cli.serve import command, environment
+from tcg_assets.sync.server import environment, serve_command
 from tcg_core.base.home import Home
 from tests.ui.live import make_home
 
@@ -41,7 +41,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         port = free.getsockname()[1]
     settings = os.environ | environment(home)
     with (home.root / "webserver.log").open("wb") as log:
-        server = subprocess.Popen(command(port), cwd=home.dagster, env=settings, stdout=log, stderr=log)
+        server = subprocess.Popen(serve_command(port), cwd=home.dagster, env=settings, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
         _wait(url, server, home)

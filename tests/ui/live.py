@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tcg_assets.automation.launch import run_chain, run_day
 from tcg_assets.automation.news import News
-from tcg_assets.cli.launch import run_chain, run_day
 from tcg_assets.sync.instance import open_instance
 from tcg_core.base.home import Home
 from tcg_core.days.take import take_archive
@@ -42,7 +42,7 @@ def _fake_history(patch: pytest.MonkeyPatch, home: Home, instance: object) -> No
 
     patch.setenv("PYTHONPATH", str(CHILD))
     patch.setenv("FAKE_TRAINER", "good")
-    patch.setattr("tcg_assets.cli.launch.news", lambda home, recipe: News((GOOD,), "0123456789abcdef"))
+    patch.setattr("tcg_assets.automation.launch.news", lambda home, recipe: News((GOOD,), "0123456789abcdef"))
     stages = Stages(patch)
     assert run_day(instance, home, GOOD).success  # type: ignore[arg-type]
     assert run_chain(instance, home, Recipe(selection=Selection(days=(GOOD,)))).success  # type: ignore[arg-type]

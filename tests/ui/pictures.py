@@ -31,7 +31,7 @@ _NEUTRAL = r"""() => {
 _BUILD = f"""
 import zipfile
 from tcg_assets.sync.instance import open_instance
-from tcg_assets.cli.launch import run_day
+from tcg_assets.automation.launch import run_day
 from tcg_core.base.home import Home
 from tcg_core.replay.record_day import record_day
 

@@ -19,7 +19,7 @@ CODE, DATA = {"has a new code version"}, {"has a new data version"}
 _PATIENCE = 300.0
 _NIGHT = """
 from tcg_assets.sync.instance import open_instance
-from tcg_assets.cli.launch import run_chain, run_day
+from tcg_assets.automation.launch import run_chain, run_day
 from tcg_core.base.home import Home
 from tcg_core.model.config import ModelConfig
 from tcg_core.recipe import Optimizer, Recipe, Schedule, Selection, Split, Work
@@ -71,7 +71,7 @@ def test_an_edit_that_changes_no_row_is_brought_up_to_date_by_a_backfill_alone(t
     tree.append("tcg_core/rows/writer.py", "\n# edited\n")
     tree.reload()
     assert stale(tree.served) == {f"{asset}[{day}]": CODE for asset in OF_DAYS for day in DAYS}
-    tree.run("-m", "tcg_assets.cli.main", "backfill", "--workers", "1")
+    tree.run("-m", "tcg_assets.cli", "backfill", "--workers", "1")
     assert stale(tree.served) == {}, "the same rows: nothing after the days is unsynced"
 
 
@@ -89,7 +89,7 @@ def test_an_edited_encoder_makes_the_days_unsynced_and_no_plan_mixes_them(tree: 
     assert "3 of 3 selected days were built by other code than this" in refused
     assert "`tcg backfill` builds them again" in refused
 
-    told = tree.run("-m", "tcg_assets.cli.main", "backfill", *DAYS[1:], "--newest-first", "--workers", "1")
+    told = tree.run("-m", "tcg_assets.cli", "backfill", *DAYS[1:], "--newest-first", "--workers", "1")
     assert 0 < told.index(f"{DAYS[2]} built") < told.index(f"{DAYS[1]} built")
     behind = {f"{asset}[{DAYS[0]}]": CODE for asset in OF_DAYS}
     after = {"ratings": DATA, "work_plan": DATA, "submission": CODE}

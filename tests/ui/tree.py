@@ -59,7 +59,7 @@ class Tree:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self._url = f"http://127.0.0.1:{port}"
-        command = [sys.executable, "-m", "tcg_assets.cli.serve", "--port", str(port)]
+        command = [sys.executable, "-m", "tcg_assets.cli", "ui", "--port", str(port)]
         with (self.home.root / "server.log").open("ab") as log:
             self._server = subprocess.Popen(command, cwd=self.root, env=self._environment(), stdout=log, stderr=log)
         until(lambda: answers(self._url), _SECONDS_TO_START, f"a webserver at {self._url}")
