@@ -24,6 +24,7 @@ from tcg_assets.pages.outcome import Ran, materialized, refusals, run_stage
 from tcg_assets.trainer.wire import ran_of
 from tcg_core.base.built import Built
 from tcg_core.base.home import Home
+from tcg_core.base.same_code import for_child
 from tcg_core.nightly.budget import fit
 from tcg_core.recipe import Recipe
 
@@ -123,7 +124,8 @@ def _trained(
     command += ["--device", device, "--parent", str(os.getpid())] + ["--allow-inexact"] * allow_inexact
     command += ["--budget-hours", str(budget_hours)]
     with noted(context, home, plan):
-        return _outcome(trainer.run(context=context, command=command, cwd=str(_ROOT)).get_custom_messages())
+        env = for_child("mlx_checkpoint")
+        return _outcome(trainer.run(context=context, command=command, cwd=str(_ROOT), env=env).get_custom_messages())
 
 
 def _outcome(said: Any) -> Ran:

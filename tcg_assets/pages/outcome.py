@@ -13,7 +13,9 @@ from tcg_assets.checks import severity_of
 from tcg_assets.pages.metadata import data_version, describe, fact_value
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
+from tcg_core.base.code import PRODUCERS
 from tcg_core.base.errors import TcgError
+from tcg_core.base.same_code import require_same
 from tcg_core.catalog.registry import plain
 from tcg_core.encode.errors import EncodeError
 from tcg_core.model.config import ModelError
@@ -34,6 +36,7 @@ def run_stage(context: dg.AssetExecutionContext, stage: Callable[[], Built]) -> 
     """Runs a stage; its progress lines go to the run's log, a refusal becomes one Failure of one line."""
     started = time.monotonic()
     with relayed_log(context.log), refusals():
+        require_same(*(name for key in context.selected_asset_keys if (name := key.to_user_string()) in PRODUCERS))
         built = stage()
     return Ran(built, time.monotonic() - started)
 

@@ -18,6 +18,7 @@ import dagster_pipes
 from tcg_assets.trainer.wire import said_built, said_refused, said_unfinished
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.same_code import require_same
 from tcg_core.encode.errors import EncodeError
 from tcg_core.model.config import ModelError
 from tcg_core.train.errors import Unfinished
@@ -48,6 +49,7 @@ def _train(options: argparse.Namespace, say: Callable[[dict[str, Any]], None], l
         # The budget and the listening for signals begin before MLX is loaded.
         stop = Stop(options.budget_hours)
         with stop.on_signals():
+            require_same("mlx_checkpoint")
             from tcg_core.train.run import train
 
             built = train(home, options.plan, **named, stop=stop)

@@ -12,9 +12,11 @@ from tcg_core.alerts.incidents import Incident, Kept, keep_told
 from tcg_core.alerts.links import ui_link
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.same_code import CodeChanged
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.kinds import DAY
 from tcg_core.nightly.settings import load_nightly
+from tcg_core.ops.code_servers import outdated
 from tcg_core.ops.maintenance import FILE, Maintenance, load_maintenance
 from tcg_core.ops.record import names_of, time_of
 from tcg_core.ops.retention import read_retention
@@ -70,6 +72,7 @@ def damaged_days(home: Home) -> list[Damaged]:
 def findings(home: Home, nightly: bool) -> list[Incident]:
     """Everything that needs a person, in order of weight. ``nightly``: whether the nightly run is switched on."""
     return [
+        *(_code(item) for item in outdated(home)),
         *(_damage(item) for item in damaged_days(home)),
         *_archives(home),
         *_configuration(home),
@@ -86,6 +89,12 @@ def watch(home: Home, nightly: bool) -> Kept:
 def found(subject: str, title: str, what: str, first: str, page: str) -> Incident:
     """An incident of this scope: one for each subject, whatever its text says from one look to the next."""
     return Incident(SCOPE + subject, subject, f"tcg: {title}", what, first, ui_link(page))
+
+
+def _code(changed: CodeChanged) -> Incident:
+    """Runs that such a server starts are refused until it is restarted; the night is then tried again by itself."""
+    first = "restart `tcg ui` or the services; what was refused meanwhile is started again after it"
+    return found("code", "the code changed while the services run", str(changed), first, "deployment")
 
 
 def _damage(item: Damaged) -> Incident:

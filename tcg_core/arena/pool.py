@@ -24,6 +24,7 @@ from tcg_core.arena.worker import CURRENT, SCRATCH, Job, game_path, note_path, r
 from tcg_core.base.atomic import write_json
 from tcg_core.base.home import Home
 from tcg_core.base.progress import phase
+from tcg_core.base.same_code import for_child
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _POLL = 0.05
@@ -87,7 +88,7 @@ def _start(job: Job) -> _Worker:
     path = Path(job.directory) / CURRENT / f"job-{job.name}.json"
     write_json(path, asdict(job))
     errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the worker
-    environment = os.environ | {"PYTHONPATH": str(_ROOT), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | for_child("tournament") | {"PYTHONPATH": str(_ROOT), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "tcg_core.arena.worker", str(path)],
         stdin=subprocess.PIPE,

@@ -19,6 +19,7 @@ from tcg_core.arena.schedule import ScheduledGame, load_schedule
 from tcg_core.base.atomic import write_json
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.same_code import require_same
 from tcg_core.base.settings import from_dict
 
 SCHEDULE, GAMES, CURRENT, SCRATCH = "schedule.json", "games", "current", "scratch"
@@ -88,6 +89,7 @@ def main(path: str) -> None:
     """Reads the job and works; a refusal is one line on standard error and exit code 2."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
+        require_same("tournament")
         work(from_dict(Job, json.loads(Path(path).read_text())))
     except TcgError as error:
         print(error, file=sys.stderr)

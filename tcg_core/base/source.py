@@ -32,6 +32,12 @@ class Source:
         """File by dotted module name."""
         return {file.removesuffix(".py").removesuffix("/__init__").replace("/", "."): file for file in self.files}
 
+    @cached_property
+    def digest(self) -> str:
+        """Hex SHA-256 over all paths and bytes."""
+        lines = "".join(f"{file} {self.sha256(file)}\n" for file in sorted(self.files))
+        return hashlib.sha256(lines.encode()).hexdigest()
+
     def sha256(self, file: str) -> str:
         """Hex SHA-256 of a file's bytes."""
         return hashlib.sha256(self.files[file]).hexdigest()

@@ -16,6 +16,7 @@ from typing import Any
 
 import tcg_core
 from tcg_core.base.errors import TcgError
+from tcg_core.base.same_code import for_child, require_same
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
 from tcg_core.convert.reference import read_reference
@@ -24,6 +25,7 @@ from tcg_core.model.config import ModelError
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, load_artifact
 
 TIMEOUT_S = 600
+ASSET = "torch_artifact"
 
 
 def reload(directory: Path, reference: Path | None = None, tolerance: float | None = None) -> dict[str, Any]:
@@ -35,7 +37,9 @@ def reload(directory: Path, reference: Path | None = None, tolerance: float | No
     command += ["--reference", str(reference.resolve())] if reference else []
     command += ["--tolerance", repr(tolerance)] if tolerance is not None else []
     package = str(Path(tcg_core.__file__).resolve().parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    environment = (
+        os.environ | for_child(ASSET) | {"PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    )
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
@@ -93,6 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tolerance", type=float, help="largest accepted difference, default: the artifact's own")
     given = parser.parse_args(arguments)
     try:
+        require_same(ASSET)
         found = report(given.directory, given.reference, given.tolerance)
     except (TcgError, ModelError) as error:
         print(error, file=sys.stderr)

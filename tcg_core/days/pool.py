@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from tcg_core.base.same_code import VARIABLE, for_child, require_same
 from tcg_core.days.errors import DayError
 from tcg_core.days.members import Processed, process
 from tcg_core.replay.archive import Archive, Member, open_archive
@@ -60,7 +61,7 @@ def processed(archive: Archive, day: str, plain: frozenset[int], workers: int) -
     context = multiprocessing.get_context("spawn")
     waiting: deque[tuple[Task, Future[list[Processed]]]] = deque()
     tasks = iter(chunks(archive.members, plain))
-    with ProcessPoolExecutor(workers, context, _open, (archive.path, day)) as pool:
+    with ProcessPoolExecutor(workers, context, _open, (archive.path, day, for_child("staged_day")[VARIABLE])) as pool:
         try:
             # So many chunks are in memory at most, whatever the archive's size.
             for task in tasks:
@@ -82,14 +83,14 @@ def _result(task: Task, future: Future[list[Processed]]) -> list[Processed]:
         raise DayError(f"a worker process died at or after members {names}; nothing was published") from None
 
 
-_STATE: dict[str, tuple[Archive, str]] = {}
+_STATE: dict[str, tuple[Archive, str, str]] = {}
 
 
-def _open(path: Path, day: str) -> None:
+def _open(path: Path, day: str, code: str) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    _STATE["open"] = open_archive(path), day
+    _STATE["open"] = open_archive(path), day, code
 
 
 def _end_with(parent: BaseProcess) -> None:
@@ -99,5 +100,6 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def _work(task: Task) -> list[Processed]:
-    archive, day = _STATE["open"]
+    archive, day, code = _STATE["open"]
+    require_same("staged_day", given=code)
     return [process(archive, member, day, plain) for member, plain in zip(task.members, task.plain, strict=True)]

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from tcg_core.base.same_code import VARIABLE, for_child
 from tcg_core.lookahead.episode import Key, Looked
 from tcg_core.lookahead.errors import LookaheadError
 from tcg_core.lookahead.settings import WouldKo
@@ -62,7 +63,7 @@ class _Child:
         if self._pipe is None:
             context = multiprocessing.get_context("spawn")
             ours, theirs = context.Pipe()
-            process = context.Process(target=serve, args=(theirs, *self._arguments), daemon=True)
+            process = context.Process(target=serve, args=(theirs, *self._arguments, for_child("would_ko")[VARIABLE]), daemon=True)
             process.start()
             theirs.close()
             self._process, self._pipe = process, ours

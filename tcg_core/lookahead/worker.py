@@ -6,6 +6,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from tcg_core.base.errors import TcgError
+from tcg_core.base.same_code import require_same
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.search import Lookahead
 from tcg_core.lookahead.episode import Key, Looked, looked_at
@@ -19,7 +20,7 @@ from tcg_core.replay.errors import Quarantine
 Message = tuple[str, Key | Looked | str]
 
 
-def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...], settings: WouldKo) -> None:
+def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...], settings: WouldKo, code: str) -> None:
     """Answers (member position, decisions to skip) until the other end closes."""
     decks = [Counter(deck) for deck in known_decks]
     contexts: dict[str, Lookahead] = {}
@@ -30,6 +31,7 @@ def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...]
             except EOFError:
                 return
             try:
+                require_same("would_ko", given=code)
                 for looked in _member(archive, position, skip, decks, settings, contexts, pipe):
                     pipe.send(("looked", looked))
             except TcgError as error:

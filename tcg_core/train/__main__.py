@@ -7,6 +7,7 @@ import sys
 
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.same_code import require_same
 from tcg_core.encode.errors import EncodeError
 from tcg_core.model.config import ModelError
 from tcg_core.train.errors import Unfinished
@@ -32,6 +33,7 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     home = Home.resolve(options.home).prepare()
     try:
+        require_same("mlx_checkpoint")
         stop = Stop(options.budget_hours)
         with stop.on_signals():
             built = train(home, options.plan, options.device, options.latest_every, options.allow_inexact, stop=stop)

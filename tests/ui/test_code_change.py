@@ -67,8 +67,14 @@ def test_after_a_first_night_nothing_is_unsynced_and_an_edit_of_the_docs_changes
     assert stale(tree.served) == {}
 
 
-def test_an_edit_that_changes_no_row_is_brought_up_to_date_by_a_backfill_alone(tree: Tree) -> None:
+def test_a_comment_in_the_writer_of_days_changes_nothing(tree: Tree) -> None:
     tree.append("tcg_core/rows/writer.py", "\n# edited\n")
+    tree.reload()
+    assert stale(tree.served) == {}
+
+
+def test_an_edit_that_changes_no_row_is_brought_up_to_date_by_a_backfill_alone(tree: Tree) -> None:
+    tree.edit("tcg_core/days/write_day.py", "records: list[EpisodeRecord] = []", "records: list[EpisodeRecord] = list()")
     tree.reload()
     assert stale(tree.served) == {f"{asset}[{day}]": CODE for asset in OF_DAYS for day in DAYS}
     tree.run("-m", "tcg_assets.cli", "backfill", "--workers", "1")
