@@ -13,7 +13,6 @@ from tcg_assets.assets.wiring import CHAIN_POOL
 from tcg_assets.automation.news import news
 from tcg_assets.graph import graph
 from tcg_assets.pages.failure import failure_line
-from tcg_core.base.code import code_version
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.base.settings import to_dict
@@ -50,7 +49,7 @@ def run_day(instance: dg.DagsterInstance, home: Home, day: str, *, again: bool =
     """
     parse_day(day)
     instance.add_dynamic_partitions(days.name or "", [day])
-    reason = "" if again else why_current(home, day, code_version("staged_day"))
+    reason = "" if again else why_current(home, day)
     if reason:
         return Launched(ingest_day.name, True, skipped=reason)
     return _launch(instance, ingest_day.name, _config(home, {}), partition_key=day)

@@ -32,10 +32,7 @@ def backfill(
     table("days", ["day", "result", "why"], [[result.day, result.state, result.line] for result in results])
     touched = [result.day for result in results if result.state != "no archive"]
     if register_runs:
-        try:
-            _report(home, touched)
-        except TcgError as error:
-            raise ChecksFailed(f"Dagster does not know of the days: {error}; `tcg sync` reports them") from None
+        report_days(home, touched)
     failed = [result for result in results if result.state == "failed"]
     if failed:
         raise ChecksFailed(f"{len(failed)} of {len(touched)} days failed; the first: {failed[0].day}: {failed[0].line}")
@@ -47,6 +44,14 @@ def sync(
     """Fills Dagster's history from the catalog and the manifests on disk; what Dagster knows is not reported again."""
     named = [parse_day(day) for day in days] if days else None
     _report(Home.resolve().prepare(), named)
+
+
+def report_days(home: Home, days: Collection[str]) -> None:
+    """Reports days to Dagster that were worked on without it. Raises :class:`ChecksFailed` with the remedy if that fails."""
+    try:
+        _report(home, days)
+    except TcgError as error:
+        raise ChecksFailed(f"Dagster does not know of the days: {error}; `tcg sync` reports them") from None
 
 
 def _report(home: Home, days: Collection[str] | None) -> None:

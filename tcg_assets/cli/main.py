@@ -19,6 +19,7 @@ from tcg_assets.cli import (
     health,
     nightly,
     ops,
+    prove,
     release,
     services,
     ship,
@@ -45,6 +46,7 @@ ui.register(app)
 sql.register(app)
 app.add_typer(days.app, name="day")
 day_states.register(days.app)
+prove.register(days.app)
 backfill.register(app)
 app.add_typer(nightly.app, name="nightly")
 app.add_typer(catalog.app, name="catalog")

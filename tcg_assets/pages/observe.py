@@ -47,27 +47,44 @@ def tell_lineage(instance: dg.DagsterInstance, home: Home, days: Collection[str]
 
 
 def day_page(home: Home, day: str) -> dict[str, Any]:
-    """What the page of a day lists as built from it."""
+    """What the page of a day lists as built from it, and under which other code it was proven equal."""
     from tcg_core.lineage.uses import uses
 
-    return _day_metadata(day, uses(home, [day]).get(day, ()))
+    return _day_metadata(day, uses(home, [day]).get(day, ()), _proofs(home).get(day, ()))
 
 
 def _days(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None) -> dict[str, dict[str, Any]]:
-    """What the pages of the days that have one say, where anything was built from them."""
+    """What the pages of the days that have one say, where anything was built from them or they were proven equal."""
     from tcg_core.lineage.uses import uses
 
-    found = uses(home, days)
-    known = instance.get_materialized_partitions(dg.AssetKey("parquet_day")) if found else set()
-    return {day: _day_metadata(day, held) for day, held in found.items() if day in known}
+    found, proofs = uses(home, days), _proofs(home)
+    named = found.keys() | {day for day in proofs if days is None or day in days}
+    known = instance.get_materialized_partitions(dg.AssetKey("parquet_day")) if named else set()
+    return {day: _day_metadata(day, found.get(day, ()), proofs.get(day, ())) for day in sorted(named) if day in known}
 
 
-def _day_metadata(day: str, uses: Collection[Any]) -> dict[str, Any]:
+def _proofs(home: Home) -> dict[str, tuple[Any, ...]]:
+    """Proofs by day, the oldest first."""
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.catalog.proofs import proofs_of
+
+    found: dict[str, tuple[Any, ...]] = {}
+    with catalog(home) as connection:
+        for proof in proofs_of(connection):
+            found[proof.day] = (*found.get(proof.day, ()), proof)
+    return found
+
+
+def _day_metadata(day: str, uses: Collection[Any], proofs: Collection[Any]) -> dict[str, Any]:
     rows = [(use.at[:16], _way(use), use.champion, use.note) for use in uses]
-    return {
+    page = {
         "built_from_it": table(_DAY_COLUMNS, rows),
         "submissions_from_it": dg.MetadataValue.int(len({use.submission for use in uses} - {""})),
     }
+    if proofs:
+        told = [(p.dataset_id, p.code, f"{p.episodes} of {p.of_episodes}", p.evidence, p.proven_at[:16]) for p in proofs]
+        page["proven_equal"] = table(("dataset", "under code", "episodes compared", "evidence", "at"), told)
+    return page
 
 
 def _way(use: Any) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import dagster as dg
 
 from tcg_assets.checks import DECLARED
-from tcg_assets.dagster_private import DATA_VERSION_TAG
+from tcg_assets.dagster_private import CODE_VERSION_TAG, DATA_VERSION_TAG
 from tcg_assets.pages.observe import tell_lineage
 from tcg_assets.sync.held import Held
 from tcg_assets.sync.mirror import mirror_days
@@ -27,6 +27,8 @@ DAY_KINDS = {
     "parquet_day": "parquet_day",
     "field_drift": "field_drift",
 }
+#: Those that the build of a day makes.
+BUILT = ("day_catalog", "staged_day", "parquet_day")
 KINDS = {
     "ratings": "ratings",
     "card_features": "card_features",
@@ -69,15 +71,21 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
     artifacts = _artifacts(home)
     # Assets come in the order in which they are made, so those that are parents of the next are told in full.
     held, told, checks, absent = Held(instance), 0, 0, []
+    codes, days_told = _codes(home), set[str | None]()
     for asset, found in _wanted(home, artifacts, days):
         known = _known(instance, asset, days)
         newest = max((partition for partition, _ in found if partition), default=None)
         for partition, row in found:
+            code = codes.get(row.id, "") if asset in BUILT else ""
+            before = known.get(partition, ("", "", ""))
+            # What is made from a day that is told again is told again too: Dagster compares it by event.
+            same = before[:2] == (_version(row), row.id) and code in ("", before[2]) and partition not in days_told
             if not row.path.exists():
                 absent.append(f"{row.kind} {row.id}: {row.path}")
-            elif known.get(partition) != (_version(row), row.id):
-                checks += report(held, home, asset, row, _version(row), partition, all_checks=partition == newest)
+            elif not same:
+                checks += report(held, home, asset, row, _version(row), partition, all_checks=partition == newest, code=code)
                 told += 1
+                days_told |= {partition} if partition else set()
     if days is None:
         reported = _report_champion(instance, home)
         told, checks = told + bool(reported), checks + reported
@@ -90,7 +98,7 @@ def _report_champion(instance: dg.DagsterInstance, home: Home) -> int:
     from tcg_core.catalog.promotions import champion, history, promotions_root
 
     decided, reigning = history(home), champion(home)
-    if not decided or _known(instance, "champion", None).get(None, ("", ""))[0] == reigning:
+    if not decided or _known(instance, "champion", None).get(None, ("", "", ""))[0] == reigning:
         return 0
     from tcg_core.arena.champion import champion_checks
 
@@ -127,6 +135,15 @@ def _artifacts(home: Home) -> dict[str, list[Registered]]:
     return found
 
 
+def _codes(home: Home) -> dict[str, str]:
+    """By dataset id the code as whose build it counts: a day that was proven equal is not of other code."""
+    from tcg_core.catalog.connection import catalog
+    from tcg_core.days.code import counted_codes
+
+    with catalog(home) as connection:
+        return counted_codes(connection)
+
+
 def _present(home: Home) -> dict[tuple[str, str], set[str]]:
     """(kind, day) -> the id that stands for the day now: its recorded archive, its dataset in use."""
     from tcg_core.catalog.connection import catalog
@@ -150,8 +167,8 @@ def _version(row: Registered) -> str:
     return row.id if row.path.is_file() else row.content
 
 
-def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | None) -> dict[str | None, tuple[str, str]]:
-    """Data version and id of the latest materialization of each partition (None: of the asset) in Dagster's history.
+def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | None) -> dict[str | None, tuple[str, str, str]]:
+    """Data version, id and code version of the latest materialization of each partition (None: of the asset) in its history.
 
     The id stands for inputs and code: what newer code, or a newer input, gave the same bytes is another materialization, and
     until it is told its asset is stale.
@@ -162,7 +179,7 @@ def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | Non
         return {None: _versions_told(records[0])} if records else {}
     asked = None if days is None else set(days)
     ids = sorted(storage.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, asked).values())
-    found: dict[str | None, tuple[str, str]] = {}
+    found: dict[str | None, tuple[str, str, str]] = {}
     for start in range(0, len(ids), _IDS_A_QUERY):
         some = dg.AssetRecordsFilter(key, storage_ids=ids[start : start + _IDS_A_QUERY])
         for record in instance.fetch_materializations(some, limit=_IDS_A_QUERY).records:
@@ -170,8 +187,9 @@ def _known(instance: dg.DagsterInstance, asset: str, days: Collection[str] | Non
     return found
 
 
-def _versions_told(record: dg.EventLogRecord) -> tuple[str, str]:
+def _versions_told(record: dg.EventLogRecord) -> tuple[str, str, str]:
     told = record.asset_materialization
     if told is None:
-        return "", ""
-    return (told.tags or {}).get(DATA_VERSION_TAG, ""), str(told.metadata["id"].value) if "id" in told.metadata else ""
+        return "", "", ""
+    tags, id = told.tags or {}, str(told.metadata["id"].value) if "id" in told.metadata else ""
+    return tags.get(DATA_VERSION_TAG, ""), id, tags.get(CODE_VERSION_TAG, "")

@@ -39,9 +39,11 @@ def report(
     partition: str | None = None,
     all_checks: bool = True,
     checks: Sequence[Check] | None = None,
+    code: str = "",
 ) -> int:
     """Reports one artifact as the present materialization of ``asset``; returns how many check results came with it:
-    all, or without ``all_checks`` none unless one failed. checks: instead of those that the registry recorded."""
+    all, or without ``all_checks`` none unless one failed. checks: instead of those that the registry recorded; code:
+    as whose work the artifact counts, if not that of its manifest."""
     from tcg_core.catalog.registry import checks_of
 
     instance, declared = held.instance, DECLARED[asset]
@@ -57,7 +59,7 @@ def report(
         metadata |= submission_origin(home, row.id)
     metadata["reported"] = dg.MetadataValue.text("outside a step, from the registry and the manifest on disk")
     key = dg.AssetKey(asset)
-    tags = _tags(held, asset, version, manifest, partition)
+    tags = _tags(held, asset, version, manifest, partition, code)
     instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, partition=partition, tags=tags))
     if not all_checks and all(check.passed for check in checks):
         return 0
@@ -89,10 +91,10 @@ def _archive_facts(home: Home, day: str) -> dict[str, Any]:
         return {name: row[name] for row in connection.execute(query, (day,)) for name in row.keys()}  # noqa: SIM118 (a Row)
 
 
-def _tags(held: Held, asset: str, version: str, manifest: Manifest | None, partition: str | None) -> dict[str, str]:
+def _tags(held: Held, asset: str, version: str, manifest: Manifest | None, partition: str | None, code: str) -> dict[str, str]:
     """The tags that a step would have written: versions of code, data and inputs, so that staleness is judged as after a run."""
     tags = {
-        CODE_VERSION_TAG: manifest.code if manifest is not None else code_version(asset),
+        CODE_VERSION_TAG: code or (manifest.code if manifest is not None else code_version(asset)),
         DATA_VERSION_TAG: version,
         DATA_VERSION_IS_USER_PROVIDED_TAG: "true",
     }

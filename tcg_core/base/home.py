@@ -77,6 +77,11 @@ class Home:
         return self.root / "days"
 
     @property
+    def proofs(self) -> Path:
+        """Evidence that days of other code are what this code would build: ``proofs/DATE/<dataset>.<code>.json``."""
+        return self.root / "proofs"
+
+    @property
     def quarantine(self) -> Path:
         """What could not be used of a day and why: ``quarantine/DATE.jsonl``."""
         return self.root / "quarantine"

@@ -309,5 +309,31 @@ _ROWS_DIGEST = Migration(
     (f"ALTER TABLE datasets ADD COLUMN rows_digest TEXT {_SHA.format('rows_digest')}",),
 )
 
-MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER, _NO_STALE_STATE, _ROWS_DIGEST)
+_DAY_PROOFS = Migration(
+    8,
+    "builds of days that were proven equal under other code",
+    (
+        # sha256: of the file of rows that was compared; a dataset of other bytes is not what was proven.
+        f"""CREATE TABLE day_proofs (
+            {_DAY},
+            dataset_id TEXT NOT NULL CHECK (length(dataset_id) = 16),
+            code TEXT NOT NULL,
+            built_by TEXT NOT NULL,
+            sha256 TEXT NOT NULL {_SHA.format("sha256")},
+            rows_digest TEXT NOT NULL {_SHA.format("rows_digest")},
+            episodes INTEGER NOT NULL CHECK (episodes BETWEEN 0 AND of_episodes),
+            of_episodes INTEGER NOT NULL,
+            evidence TEXT NOT NULL,
+            evidence_sha256 TEXT NOT NULL {_SHA.format("evidence_sha256")},
+            proven_at TEXT NOT NULL,
+            PRIMARY KEY (day, dataset_id, code)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TRIGGER day_proofs_keep BEFORE UPDATE ON day_proofs
+            BEGIN SELECT RAISE(ABORT, 'day_proofs are append-only'); END""",
+        """CREATE TRIGGER day_proofs_stay BEFORE DELETE ON day_proofs
+            BEGIN SELECT RAISE(ABORT, 'day_proofs are append-only'); END""",
+    ),
+)
+
+MIGRATIONS = (_DAYS, _REGISTRY, _RATINGS, _PROMOTIONS, _CAP_ORDER, _NO_STALE_STATE, _ROWS_DIGEST, _DAY_PROOFS)
 VERSION = MIGRATIONS[-1].number

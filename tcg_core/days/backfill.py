@@ -37,12 +37,13 @@ class DayResult:
     line: str
 
 
-def why_current(home: Home, day: str, code: str) -> str:
+def why_current(home: Home, day: str) -> str:
     """The reason why ``day`` needs no build, "" if it needs one.
 
-    Current is a validated dataset on disk, made by ``code`` (:func:`tcg_core.days.build.build_code`) from the recorded
-    archive, while the inbox holds either nothing for the day or that same archive (by the digest of its directory).
+    Current is a validated dataset on disk, made from the recorded archive by this code or proven equal under it, while the inbox
+    holds either nothing for the day or that same archive (by the digest of its directory).
     """
+    from tcg_core.days.code import of_other_code
     from tcg_core.replay.archive import open_archive
 
     with catalog(home) as connection:
@@ -50,11 +51,12 @@ def why_current(home: Home, day: str, code: str) -> str:
             row = day_row(connection, day)
         except UnknownId:
             return ""
-        validated = datasets_of(connection, day, "validated")
+        validated, other = datasets_of(connection, day, "validated"), of_other_code(connection)
     if not validated:
         return ""
     [dataset] = validated
-    if dataset.archive_sha256 != row.archive_sha256 or dataset.code != code or not (home.root / dataset.path).exists():
+    stale = (day, dataset.dataset_id) in other
+    if dataset.archive_sha256 != row.archive_sha256 or stale or not (home.root / dataset.path).exists():
         return ""
     waiting = home.inbox / f"{day}.zip"
     if waiting.is_file():
@@ -111,15 +113,13 @@ def backfill(
 
 
 def _one(home: Home, day: str, workers: int, missing: bool) -> DayResult:
-    from tcg_core.days.code import build_code
-
     try:
         with catalog(home) as connection:
             rows = datasets_of(connection, day)
         validated = [row for row in rows if row.state == "validated"]
         if missing and validated:
             return DayResult(day, "current", f"validated dataset {validated[0].dataset_id}")
-        reason = why_current(home, day, build_code())
+        reason = why_current(home, day)
         if reason:
             return DayResult(day, "current", reason)
         excluded = _excluded(home, day, rows)

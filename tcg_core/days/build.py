@@ -26,12 +26,12 @@ from tcg_core.base.manifest import (
 )
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
-from tcg_core.catalog.datasets import dataset, mark, stage
+from tcg_core.catalog.datasets import dataset, datasets_of, mark, stage
 from tcg_core.catalog.days import DayRow, check_conflicts, day_row, record_episodes
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.days.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
-from tcg_core.days.code import build_code
+from tcg_core.days.code import build_code, of_other_code
 from tcg_core.days.layout import SHAPE, dataset_record, read_episodes, write_quarantine
 from tcg_core.days.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
 from tcg_core.days.write_day import write_day
@@ -61,19 +61,20 @@ def build_day(
     parse_day(day)
     with catalog(home) as connection:
         row = day_row(connection, day)
-    with _open(home, row) as archive:
+    with open_taken(home, row) as archive:
         code = build_code()
         config: dict[str, Any] = {"day": day, "schema": SCHEMA.digest}
         if would_ko is not None:
             config["would_ko"] = described(would_ko)
         inputs = (Input(ARCHIVE, row.archive_sha256[:16], row.archive_sha256),)
         id = artifact_id(DAY, inputs, config, code)
-        path = find_build(home, day, id)
+        path = find_build(home, day, id) or proven_build(home, day, inputs, config)
         reused = path is not None
         if path is None:
             manifest = Manifest(DAY, id, inputs, config, code, versions_of("staged_day"), {})
             path = _write(home, archive, day, manifest, workers, would_ko)
         manifest = read_manifest(path)
+        id = manifest.id
         records, decks = read_episodes(path)
         _record(home, day, path, manifest, records, decks)
         write_quarantine(home.quarantine / f"{day}.jsonl", records)
@@ -109,6 +110,23 @@ def find_build(home: Home, day: str, id: str) -> Path | None:
     return None
 
 
+def proven_build(home: Home, day: str, inputs: tuple[Input, ...], config: dict[str, Any]) -> Path | None:
+    """The intact directory of a build of other code, from the same inputs and configuration, that is proven equal under this."""
+    with catalog(home) as connection:
+        other = of_other_code(connection)
+        rows = [row for row in datasets_of(connection, day) if (day, row.dataset_id) not in other]
+    for row in rows:
+        directory = home.root / row.path
+        try:
+            manifest = read_manifest(directory)
+            if (manifest.inputs, manifest.config) == (inputs, config):
+                verify_files(directory)
+                return directory
+        except IntegrityError:
+            continue
+    return None
+
+
 def _recorded(home: Home, id: str) -> tuple[Check, ...]:
     """The staged checks of a build that was just hashed whole, if all are recorded and passed; the fraction has a parameter."""
     names = set(STAGED_CHECKS) - {"quarantine_fraction"}
@@ -116,7 +134,8 @@ def _recorded(home: Home, id: str) -> tuple[Check, ...]:
     return checks if {check.name for check in checks} == names else ()
 
 
-def _open(home: Home, row: DayRow) -> Archive:
+def open_taken(home: Home, row: DayRow) -> Archive:
+    """The day's recorded archive; raises :class:`IntegrityError` if its bytes are not those that were recorded."""
     archive = open_archive(home.root / row.archive_path)
     if archive.sha256 != row.archive_sha256:
         archive.close()

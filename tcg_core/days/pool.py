@@ -47,20 +47,23 @@ def chunks(members: Sequence[Member], plain: frozenset[int]) -> list[Task]:
     return tasks
 
 
-def processed(archive: Archive, day: str, plain: frozenset[int], workers: int) -> Iterator[Processed]:
-    """Every member of the archive in order; with more than one worker as many spawned processes share the work.
+def processed(
+    archive: Archive, day: str, plain: frozenset[int], workers: int, members: Sequence[Member] | None = None
+) -> Iterator[Processed]:
+    """Every member of the archive (or those of ``members``) in order; with more than one worker as many spawned processes share
+    the work.
 
     Raises :class:`DayError` naming the members at hand when a worker dies.
     """
     if workers < 1:
         raise DayError(f"workers {workers}: expected at least 1")
     if workers == 1:
-        for member in archive.members:
+        for member in archive.members if members is None else members:
             yield process(archive, member, day, member.episode_id in plain)
         return
     context = multiprocessing.get_context("spawn")
     waiting: deque[tuple[Task, Future[list[Processed]]]] = deque()
-    tasks = iter(chunks(archive.members, plain))
+    tasks = iter(chunks(archive.members if members is None else members, plain))
     with ProcessPoolExecutor(workers, context, _open, (archive.path, day, for_child("staged_day")[VARIABLE])) as pool:
         try:
             # So many chunks are in memory at most, whatever the archive's size.

@@ -1,6 +1,6 @@
 """What a person does to a day's state: exclude it, bring one back; and which validated days are stale.
 
-Stale is no state: a validated day is stale while its code identity differs from the present one.
+Stale is no state: a validated day is stale while the present code neither built it nor is proven to build it equally.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import DatasetRow, dataset, datasets_of, mark, validate
 from tcg_core.catalog.days import list_days
 from tcg_core.days.absent import named
-from tcg_core.days.code import build_code
+from tcg_core.days.code import REMEDY, of_other_code
 from tcg_core.days.errors import DayError
 from tcg_core.days.history import decide
 from tcg_core.days.promote import intact
@@ -71,11 +71,11 @@ def restorable(home: Home, day: str) -> str:
 
 
 def stale_days(home: Home) -> list[Stale]:
-    """Validated days whose code identity is not the present one, by date."""
-    code = build_code()
+    """Validated days that neither the present code built nor is proven to build equally, by date."""
     with catalog(home) as connection:
-        rows = datasets_of(connection, state="validated")
-    return [Stale(row.day, row.dataset_id, row.schema_digest != SCHEMA.digest) for row in rows if row.code != code]
+        rows, other = datasets_of(connection, state="validated"), of_other_code(connection)
+    stale = [row for row in rows if (row.day, row.dataset_id) in other]
+    return [Stale(row.day, row.dataset_id, row.schema_digest != SCHEMA.digest) for row in stale]
 
 
 def listed_days(home: Home) -> list[dict[str, Any]]:
@@ -89,4 +89,4 @@ def stale_line(home: Home) -> str:
     stale = [day.day for day in stale_days(home)]
     if not stale:
         return ""
-    return f"{len(stale)} validated days are stale, built by other code: {named(stale)}; `tcg backfill` builds them again"
+    return f"{len(stale)} validated days are stale, built by other code: {named(stale)}; {REMEDY}"

@@ -2,7 +2,7 @@
 
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tcg_core.base.manifest import MANIFEST, Input, Key, Manifest, read_manifest
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
+from tcg_core.catalog.proofs import ProofRow, proofs_by_dataset
 from tcg_core.catalog.registry import find, latest_passed, rows_of
 from tcg_core.lineage.days import DayMark, changed_days, marks, promotions
 from tcg_core.lineage.graph import Place, on_disk, registered
@@ -41,8 +42,8 @@ def walk_back(home: Home, path: Path | None) -> list[Node]:
     # Of two directories of one id the walk begins with the one that was asked for.
     here = on_disk(home) | {root.key: Place(directory, root)}
     with catalog(home) as connection:
-        changed = changed_days(connection)
-    behind = _Behind(home, here, recorded_elsewhere(home), changed)
+        changed, proven = changed_days(connection), proofs_by_dataset(connection)
+    behind = _Behind(home, here, recorded_elsewhere(home), changed, proven)
     return [behind.node(visit) for visit in back([root.key], behind.inputs_of)]
 
 
@@ -57,6 +58,7 @@ def walk_forward(home: Home, day: str) -> list[Node]:
         datasets = {(DAY, row.dataset_id): row for row in datasets_of(connection, day)}
         graph = registered(connection)
         promoted = promotions(connection)
+        proven = proofs_by_dataset(connection, day)
     if not datasets:
         raise UnknownId(f"day {day} has no dataset in the catalog: it was never built")
     known = {(row.kind, row.id): row.path for row in rows_of(home)}
@@ -65,7 +67,7 @@ def walk_forward(home: Home, day: str) -> list[Node]:
     for visit in graph.forward(*datasets):
         kind, id = visit.key
         if visit.key in datasets:
-            nodes.append(_dataset_node(home, datasets[visit.key]))
+            nodes.append(_dataset_node(home, datasets[visit.key], proven.get(id, ())))
             continue
         path, note = known[visit.key], noted.get(visit.key, "")
         nodes.append(Node(visit.depth, kind, id, _state(path) if path.exists() else "missing", str(path), note))
@@ -75,23 +77,27 @@ def walk_forward(home: Home, day: str) -> list[Node]:
     return nodes
 
 
-def _dataset_node(home: Home, dataset: DatasetRow) -> Node:
+def _dataset_node(home: Home, dataset: DatasetRow, proofs: Iterable[ProofRow]) -> Node:
     path = home.root / dataset.path
     gone = "as recorded" if dataset.state in ("superseded", "failed") else "missing"
     state = _state(path) if path.is_dir() else gone
     reason = f": {dataset.reason}" if dataset.reason else ""
-    note = f"{dataset.state}{reason}" + ("" if path.is_dir() else "; its files are gone")
-    return Node(0, STAGED if dataset.state in ("staged", "failed") else DAY, dataset.dataset_id, state, str(path), note)
+    told = [f"{dataset.state}{reason}", *([] if path.is_dir() else ["its files are gone"]), *map(str, proofs)]
+    return Node(
+        0, STAGED if dataset.state in ("staged", "failed") else DAY, dataset.dataset_id, state, str(path), "; ".join(told)
+    )
 
 
 @dataclass(frozen=True)
 class _Behind:
-    """What a walk back reads: artifacts that lie here, manifests of those that lie in another home only, days that changed."""
+    """What a walk back reads: artifacts that lie here, manifests of those that lie in another home only, days that changed, and
+    builds that were proven equal under other code."""
 
     home: Home
     here: Mapping[Key, Place]
     elsewhere: Mapping[Key, tuple[Manifest, str]]
     changed: Mapping[str, DayMark]
+    proven: Mapping[str, tuple[ProofRow, ...]]
 
     def inputs_of(self, visit: Visit) -> tuple[Input, ...]:
         """Inputs of an artifact by its manifest, here or elsewhere."""
@@ -113,8 +119,9 @@ class _Behind:
         state, content = _state(place.path), place.manifest.content
         if state == "intact" and item and item.sha256 != content:
             state = f"changed: expected content {item.sha256[:12]}, found {content[:12]}"
-        note = self.changed[id].why if kind == DAY and id in self.changed else ""
-        return Node(visit.depth, kind, id, state, str(place.path), note)
+        told = [self.changed[id].why] if kind == DAY and id in self.changed else []
+        told += map(str, self.proven.get(id, ())) if kind == DAY else ()
+        return Node(visit.depth, kind, id, state, str(place.path), "; ".join(told))
 
     def _recorded(self, visit: Visit) -> tuple[Manifest, str] | None:
         """Its manifest in the home that it is from, if that is of the content that was read."""

@@ -21,6 +21,6 @@ def test_days_of_another_encoder_are_refused_by_name(tmp_path: Path, older: tupl
     named = ", ".join(f"{day} (anotherencoder00)" for day in older)
     assert str(refused.value) == (
         f"{len(older)} of {len(DAYS)} selected days were built by other code than this ({build_code()}): {named};"
-        " `tcg backfill` builds them again"
+        " `tcg day prove --all` carries over those whose rows are the same, `tcg backfill` builds the others again"
     )
     assert not home.plans.exists() or not list(home.plans.iterdir())
