@@ -78,14 +78,15 @@ def sync(instance: dg.DagsterInstance, home: Home, days: Collection[str] | None 
         for partition, row in found:
             code = codes.get(row.id, "") if asset in BUILT else ""
             before = known.get(partition, ("", "", ""))
-            # What is made from a day that is told again is told again too: Dagster compares it by event.
+            # Told again because it counts as the work of other code, so is what is made from it: Dagster compares it by event.
             same = before[:2] == (_version(row), row.id) and code in ("", before[2]) and partition not in days_told
             if not row.path.exists():
                 absent.append(f"{row.kind} {row.id}: {row.path}")
             elif not same:
                 checks += report(held, home, asset, row, _version(row), partition, all_checks=partition == newest, code=code)
                 told += 1
-                days_told |= {partition} if partition else set()
+                if partition and before[:2] == (_version(row), row.id):
+                    days_told.add(partition)
     if days is None:
         reported = _report_champion(instance, home)
         told, checks = told + bool(reported), checks + reported

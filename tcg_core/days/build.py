@@ -29,9 +29,10 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import dataset, datasets_of, mark, stage
 from tcg_core.catalog.days import DayRow, check_conflicts, day_row, record_episodes
 from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED, as_staged
+from tcg_core.catalog.proofs import of_other_code
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.days.checks.quarantine import MAX_QUARANTINE_FRAC, quarantine_fraction
-from tcg_core.days.code import build_code, of_other_code
+from tcg_core.days.code import build_code
 from tcg_core.days.layout import SHAPE, dataset_record, read_episodes, write_quarantine
 from tcg_core.days.staged_checks import STAGED_CHECKS, catalog_checks, staged_checks
 from tcg_core.days.write_day import write_day
@@ -68,7 +69,7 @@ def build_day(
             config["would_ko"] = described(would_ko)
         inputs = (Input(ARCHIVE, row.archive_sha256[:16], row.archive_sha256),)
         id = artifact_id(DAY, inputs, config, code)
-        path = find_build(home, day, id) or proven_build(home, day, inputs, config)
+        path = find_build(home, day, id) or proven_build(home, day, inputs, config, code)
         reused = path is not None
         if path is None:
             manifest = Manifest(DAY, id, inputs, config, code, versions_of("staged_day"), {})
@@ -110,10 +111,10 @@ def find_build(home: Home, day: str, id: str) -> Path | None:
     return None
 
 
-def proven_build(home: Home, day: str, inputs: tuple[Input, ...], config: dict[str, Any]) -> Path | None:
-    """The intact directory of a build of other code, from the same inputs and configuration, that is proven equal under this."""
+def proven_build(home: Home, day: str, inputs: tuple[Input, ...], config: dict[str, Any], code: str) -> Path | None:
+    """The intact directory of a build of other code, of the same inputs and configuration, that is proven equal under ``code``."""
     with catalog(home) as connection:
-        other = of_other_code(connection)
+        other = of_other_code(connection, code)
         rows = [row for row in datasets_of(connection, day) if (day, row.dataset_id) not in other]
     for row in rows:
         directory = home.root / row.path

@@ -64,8 +64,8 @@ def store_proof(
 
 
 def restore_proofs(connection: sqlite3.Connection, home: Home) -> tuple[int, list[str]]:
-    """Records every proof below ``proofs/`` again, within the caller's transaction: after the catalog was lost. Returns how many,
-    and what could not be read and why."""
+    """Records every proof below ``proofs/`` again, and which rows its dataset holds, within the caller's transaction: after the
+    catalog was lost. Returns how many proofs, and what could not be read and why."""
     count, problems = 0, []
     for path in sorted(home.proofs.glob("*/[!.]*.json")):
         if path.name.endswith(_BESIDE):
@@ -78,6 +78,8 @@ def restore_proofs(connection: sqlite3.Connection, home: Home) -> tuple[int, lis
             if path != evidence_file(home, proof.day, proof.dataset_id, proof.code):
                 raise ValueError(f"it is of dataset {proof.dataset_id} of {proof.day} under code {proof.code}")
             count += record_proof(connection, proof)
+            known = (proof.rows_digest, proof.day, proof.sha256)
+            connection.execute("UPDATE datasets SET rows_digest = ? WHERE day = ? AND sha256 = ? AND rows_digest IS NULL", known)
         except (OSError, ValueError, KeyError, TypeError, sqlite3.IntegrityError) as error:
             problems.append(f"{path} is no evidence of a proof: {error}")
     return count, problems

@@ -1,4 +1,4 @@
-"""Fills an empty catalog from the files of a home: days, builds, episodes, artifacts, checks, promotions.
+"""Fills an empty catalog from the files of a home: days, builds, episodes, proofs, artifacts, checks, promotions.
 
 Manifests, records of checks and the archives' directories are read; rows and archives are not hashed, that is `tcg day verify`.
 """
@@ -23,6 +23,7 @@ from tcg_core.catalog.kinds import DAY, STAGED, archive_manifest, as_staged
 from tcg_core.catalog.promotions import restore
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.catalog.registry import RecordedChecks, checks_on_disk, insert_checks, register_in, relative
+from tcg_core.days.evidence import restore_proofs
 from tcg_core.days.history import Build, decision_about, states_of
 from tcg_core.days.layout import EPISODES, dataset_record, read_episodes
 from tcg_core.lineage.graph import registered
@@ -78,6 +79,8 @@ class Refill:
             self._names(build)
         for day, speakers in self._speakers:
             self._episodes(day, speakers)
+        with transaction(self.connection):
+            self.problems += restore_proofs(self.connection, self.home)[1]
         self._register()
         self._name_missing()
 

@@ -11,6 +11,7 @@ from tcg_core.base.home import Home
 from tcg_core.base.manifest import hash_files, read_manifest, write_manifest
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import DatasetRow, datasets_of, stage, validate
+from tcg_core.catalog.kinds import as_staged
 from tcg_core.catalog.records import DatasetRecord
 from tcg_core.catalog.registry import register_in
 from tcg_core.encode.columns import Columns
@@ -46,6 +47,7 @@ def rewrite(
     with catalog(home) as connection, transaction(connection):
         stage(connection, DatasetRecord(**values))
         validate(connection, day, id, values["path"])
+        register_in(connection, home, as_staged(manifest), target)
         register_in(connection, home, manifest, target)
     return validated(home, day)
 

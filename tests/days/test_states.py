@@ -5,7 +5,7 @@ from tcg_core.catalog.datasets import datasets_of
 from tcg_core.catalog.days import list_days
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.selection import select_days
-from tcg_core.days import build, code, states
+from tcg_core.days import build, code
 from tcg_core.days.build import build_day
 from tcg_core.days.code import require_present_code
 from tcg_core.days.errors import DayError, DaysOfOtherCode
@@ -82,7 +82,7 @@ def test_days_of_other_code_are_stale_until_they_are_built_again(staged, monkeyp
     assert stale_days(staged) == [] and stale_line(staged) == ""
     assert [day["stale"] for day in listed_days(staged)] == [""]
     with monkeypatch.context() as former:
-        for module in (build, code, states):
+        for module in (build, code):
             former.setattr(module, "build_code", lambda: "other")
         assert [(day.day, day.unreadable) for day in stale_days(staged)] == [(V1, False)]
         assert [(day["state"], day["stale"]) for day in listed_days(staged)] == [("validated", "other code")]
