@@ -112,7 +112,7 @@ def find_build(home: Home, day: str, id: str) -> Path | None:
 
 
 def proven_build(home: Home, day: str, inputs: tuple[Input, ...], config: dict[str, Any], code: str) -> Path | None:
-    """The intact directory of a build of other code, of the same inputs and configuration, that is proven equal under ``code``."""
+    """The intact directory of a build that is proven equal under ``code``, made of the same inputs and configuration."""
     with catalog(home) as connection:
         other = of_other_code(connection, code)
         rows = [row for row in datasets_of(connection, day) if (day, row.dataset_id) not in other]

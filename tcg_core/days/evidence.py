@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import sha256_file, write_json
+from tcg_core.base.atomic import write_json
+from tcg_core.base.digest import sha256_file
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import recorded
 from tcg_core.catalog.connection import catalog, now, transaction

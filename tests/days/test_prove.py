@@ -249,6 +249,7 @@ def _proven_by(tree: Path, home: Home, old: str, new: str) -> list[str]:
     """State and line of the proof of the day by a copy of the source with one edit of the options."""
     for name in ("tcg_core", "tcg_assets"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tree)
     file = tree / "tcg_core/encode/options.py"
     text = file.read_text()
     assert text.count(old) == 1
