@@ -133,4 +133,5 @@ def test_the_registry_of_days_is_rebuilt_from_disk(staged):
     rebuild(staged)
     after = {(row.kind, row.id, row.state) for row in registry.rows_of(staged)}
     assert after == before and ("staged_day", built.id, "passed") in after
-    assert users_of(staged, "day_archive", registry.rows_of(staged, "day_archive")[0].id) == [("parquet_day", built.id)]
+    archive = registry.rows_of(staged, "day_archive")[0].id
+    assert users_of(staged, "day_archive", archive) == [("parquet_day", built.id), ("staged_day", built.id)]
