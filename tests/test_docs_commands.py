@@ -237,6 +237,7 @@ def _refused(kind: type, block: str) -> str:
 CHEAP = (
     "tcg --help",
     "tcg doctor",
+    "tcg status",
     "tcg day ls",
     "tcg day record --date 2026-09-01 --episodes 4",
     "tcg day build 2026-09-01",
@@ -263,7 +264,6 @@ CHEAP = (
     "tcg backup /mnt/backup/tcg --check",
     "TCG_DATA=/srv/new tcg restore /mnt/backup/tcg",
     "TCG_DATA=/srv/new tcg catalog verify",
-    "tcg status",
 )
 
 
