@@ -57,3 +57,14 @@ def test_every_message_that_the_page_of_troubles_explains_is_one_that_the_code_c
     for text in seen:
         words = re.sub(r"\d+", ".*", re.escape(text))
         assert text in FOREIGN or text.startswith("tcg ") or re.search(words, sources), f"no message says {text!r}"
+
+
+def test_the_page_of_nights_lists_everything_that_starts_by_itself_and_whether_it_is_on() -> None:
+    from tcg_assets.definitions import defs
+
+    lines = (PROJECT / "docs" / "operations" / "nights.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    listed = {name: row[2] for row in rows if len(row) == 4 for name in re.findall(r"`(\w+)`", row[0])}
+    for each in (*(defs.sensors or ()), *(defs.schedules or ())):
+        on = "yes" if each.default_status.value == "RUNNING" else "no"
+        assert listed.get(each.name) == on, f"nights.md says of {each.name}: {listed.get(each.name)}"
