@@ -1,5 +1,6 @@
 """Every command that a page names: it exists with these options, and the cheap ones are really run."""
 
+import ast
 import itertools
 import json
 import re
@@ -298,3 +299,25 @@ def test_the_tour_of_the_help_works_as_it_is_printed(home: Home) -> None:
         done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False, timeout=1800)
         assert done.returncode == 0, f"{line}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
     assert list(home.tournaments.glob("*/report.html"))
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """All texts of a source file, docstrings too; what is filled in while it runs stands as RUN."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "RUN" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+SOURCES = sorted(path for room in ("tcg_core", "tcg_assets") for path in PROJECT.glob(f"{room}/**/*.py"))
+
+
+def test_every_command_that_a_message_or_a_docstring_names_exists() -> None:
+    named = set()
+    for path in SOURCES:
+        texts = "\n".join(re.sub(r"\{\w*\}", "DATE", text) for text in _texts(path)).replace("``", "`")
+        named |= {(str(path.relative_to(PROJECT)), line) for line in re.findall(r"`(tcg [a-z][^`\n]*)`", texts)}
+    assert len(named) > 50
+    found = [f"{where}: {line}: {said}" for where, line in sorted(named) if (said := problem(_command(where, line, whole=False)))]
+    assert not found, "\n".join(found)
