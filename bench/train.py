@@ -45,12 +45,12 @@ from tcg_core.plan.plan import Plan
 from tcg_core.recipe import Recipe, Selection, Split, Work
 from tcg_core.rows.reader import DayReader
 from tcg_core.train.data import open_cards
-from tcg_core.train.loop import Clock
 from tcg_core.train.loss import Normalizer, combine, sums
 from tcg_core.train.optimizer import clip, initial_state, update
 from tcg_core.train.prefetch import ahead
 from tcg_core.train.prepare import Prepared
 from tcg_core.train.session import Session, open_session
+from tcg_core.train.shown import Clock
 from tcg_core.train.step import flat
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory
 

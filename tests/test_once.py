@@ -57,7 +57,7 @@ def test_one_lock() -> None:
 
 def test_one_place_knows_how_fast_a_network_trains() -> None:
     """Whoever reads the rate of a run out of its facts decides which runs count; the trainer writes it."""
-    assert texts("rows_per_second") == {"tcg_core/train/rate.py", "tcg_core/train/run.py", "tcg_core/train/loop.py"}
+    assert texts("rows_per_second") == {"tcg_core/train/rate.py", "tcg_core/train/run.py", "tcg_core/train/shown.py"}
     assert uses("known_rate") == {"tcg_core/train/estimate.py", "tcg_core/nightly/budget.py"}
 
 

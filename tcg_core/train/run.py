@@ -28,10 +28,11 @@ from tcg_core.train.curves import draw
 from tcg_core.train.data import open_cards
 from tcg_core.train.errors import TrainError
 from tcg_core.train.lock import trainer_lock
-from tcg_core.train.loop import Report, run_epochs
+from tcg_core.train.loop import run_epochs
 from tcg_core.train.runs import pointers
 from tcg_core.train.runs.state import Progress
 from tcg_core.train.session import Session, open_session
+from tcg_core.train.shown import Report
 from tcg_core.train.stop import Stop
 
 KIND, PLAN_KIND, CURVES = "checkpoint", "work_plan", "curves.png"

@@ -169,7 +169,8 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     architecture = Architecture.of(plan.recipe.model, asdict(plan.recipe.aux), cards)
     horizon = horizon_of(plan)
     card_csv = card_csv_of(registry.find(home, CARDS, plan.cards_id))
-    contract = describe(plan, architecture, cards, card_csv, horizon, bootstrap.facts() | {"compile": serves(resolved)})
+    environment = bootstrap.facts() | {"compile": serves(resolved), "code": code_version("mlx_checkpoint")}
+    contract = describe(plan, architecture, cards, card_csv, horizon, environment)
     routes = optimizer.routing(architecture)
     readers = open_days(home, plan.days)
     directory = home.checkpoints / plan.id

@@ -92,7 +92,7 @@ STATE: dict[str, Any] = {
     "plan": {"id": "abc", "sha256": "00"},
     "arch_config": {"model": {"layers": 2, "ff": 8}},
     "accum_steps": 1,
-    "environment": {"mlx": "0.32.4", "blas": "torch", "threads": 1, "device": "cpu", "compile": False},
+    "environment": {"mlx": "0.32.4", "blas": "torch", "threads": 1, "device": "cpu", "compile": False, "code": "c"},
 }
 
 
@@ -126,6 +126,15 @@ def test_other_bits_are_refused_unless_allowed(key: str) -> None:
     found = copy.deepcopy(STATE)
     found["environment"][key] = "other"
     with pytest.raises(RecoverRefused, match=rf"{key} is .*, its checkpoint was made under other; .*allow-inexact"):
+        refuse_other(found, STATE, allow_inexact=False)
+    refuse_other(found, STATE, allow_inexact=True)
+
+
+def test_a_run_that_does_not_name_its_code_is_refused_with_the_remedy() -> None:
+    """As runs begun at 0.1.0 were."""
+    found = copy.deepcopy(STATE)
+    del found["environment"]["code"]
+    with pytest.raises(RecoverRefused, match=r"its checkpoint was made before code was recorded; .*--allow-inexact"):
         refuse_other(found, STATE, allow_inexact=False)
     refuse_other(found, STATE, allow_inexact=True)
 

@@ -23,7 +23,7 @@ IDENTITY = (
     *("checkpoint_version", "run", "plan", "arch_config", "accum_steps", "optimizer_contract", "scheduler_contract"),
     *("schema_digest", "cards_digest", "seed", "split_seed"),
 )
-EXACT = ("mlx", "blas", "threads", "device", "compile")
+EXACT = ("mlx", "blas", "threads", "device", "compile", "code")
 #: What a resume demands equal, beside the schedule where that goes on.
 RESUMED = ("checkpoint_version", "arch_config", "optimizer_contract", "schema_digest", "cards_digest", "split_seed")
 
@@ -84,8 +84,9 @@ def refuse_other(found: dict[str, Any], wanted: dict[str, Any], allow_inexact: b
     for key in EXACT:
         old, new = found["environment"].get(key), wanted["environment"][key]
         if old != new and not allow_inexact:
+            made = f"made under {old}" if old is not None else f"made before {key} was recorded"
             raise RecoverRefused(
-                f"run {wanted['run']} cannot be recovered exactly: {key} is {new}, its checkpoint was made under {old}; "
+                f"run {wanted['run']} cannot be recovered exactly: {key} is {new}, its checkpoint was {made}; "
                 "use the same, or allow_inexact (--allow-inexact)"
             )
 
