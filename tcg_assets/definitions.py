@@ -5,10 +5,11 @@ import dagster as dg
 from tcg_assets import graph
 from tcg_assets.automation.again import night_again
 from tcg_assets.automation.alerts import failure_alerts, recovery_watch
-from tcg_assets.automation.arrivals import inbox_sensor, nightly_schedule
+from tcg_assets.automation.arrivals import inbox_sensor
 from tcg_assets.automation.curriculum import curriculum, curriculum_sensor
 from tcg_assets.automation.kaggle import fetch, kaggle_sensor
 from tcg_assets.automation.maintenance import audit, backup, retention
+from tcg_assets.automation.nightly import nightly_schedule
 from tcg_assets.automation.upkeep import audit_schedule, backup_schedule, retention_schedule
 from tcg_assets.automation.watch import home_watch
 from tcg_assets.sync.code_server import serve_code

@@ -1,6 +1,5 @@
-"""Nights whose training did not end: what each one notes, and which run the next one goes on with."""
+"""A night's training as it starts and ends: what is noted of a run that did not end, so that the next night continues it."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,30 +8,6 @@ import dagster as dg
 from tcg_assets.assets.jobs import DIGEST_TAG, NIGHT_TAG
 from tcg_assets.trainer.wire import EndedEarly, Refused
 from tcg_core.base.home import Home
-
-
-def going_on(log: logging.Logger, home: Home) -> tuple[str, str] | None:
-    """(run, digest of the night that began it) of the run that this night goes on with, None if it begins its own.
-
-    Says in ``log`` what goes on and what was given up, with the reason.
-    """
-    from tcg_core.nightly.unfinished import find
-
-    found = find(home)
-    for line in found.lines:
-        log.info(line)
-    return (found.going_on.run, found.going_on.digest) if found.going_on else None
-
-
-def given_up(home: Home, digest: str) -> str:
-    """Which run over the same days, code and recipe was given up, and why, "" if none was: planned again it would be begun
-    again."""
-    from tcg_core.nightly.unfinished import begun_runs
-
-    lines = [
-        f"run {item.run} was given up: {item.given_up}" for item in begun_runs(home) if item.given_up and item.digest == digest
-    ]
-    return lines[-1] if lines else ""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tcg_assets import definitions
-from tcg_assets.automation.arrivals import _WHEN
+from tcg_assets.automation.nightly import _WHEN
 from tcg_assets.checks import DECLARED
 from tcg_assets.definitions import defs
 from tests.assets.conftest import ROOT

@@ -10,8 +10,8 @@ import pytest
 from dagster._utils.schedules import schedule_execution_time_iterator
 
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.automation.arrivals import nightly_schedule
 from tcg_assets.automation.news import News
+from tcg_assets.automation.nightly import nightly_schedule
 from tcg_core.base.home import Home
 from tcg_core.nightly.settings import Nightly, save_nightly
 
@@ -120,7 +120,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dg.DagsterIns
 def test_the_schedules_function_asks_for_one_run_a_night_with_a_key_of_its_own(
     instance: dg.DagsterInstance, home: Home, monkeypatch: pytest.MonkeyPatch, change: date
 ) -> None:
-    monkeypatch.setattr("tcg_assets.automation.arrivals.news", lambda *values, **options: News(("2026-08-01",), "digest"))
+    monkeypatch.setattr("tcg_assets.automation.nightly.news", lambda *values, **options: News(("2026-08-01",), "digest"))
     nightly = Nightly(at="02:30", zone=BERLIN)
     save_nightly(home, nightly)
     first = change - timedelta(days=1)

@@ -10,8 +10,8 @@ from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from tcg_assets.assets.jobs import DIGEST_TAG
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.automation.arrivals import night_config, nightly_schedule
 from tcg_assets.automation.news import News
+from tcg_assets.automation.nightly import night_config, nightly_schedule
 from tcg_assets.definitions import defs
 from tcg_core.base.errors import ConfigError
 from tcg_core.base.home import Home
@@ -41,7 +41,7 @@ def instance(stored: dg.DagsterInstance) -> dg.DagsterInstance:
 def digest(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is new, as a list of one digest that tests change."""
     found = ["one"]
-    monkeypatch.setattr("tcg_assets.automation.arrivals.news", lambda home, recipe: News(("2026-08-01", "2026-08-02"), found[0]))
+    monkeypatch.setattr("tcg_assets.automation.nightly.news", lambda home, recipe: News(("2026-08-01", "2026-08-02"), found[0]))
     return found
 
 
@@ -119,7 +119,7 @@ def test_with_no_day_that_the_champion_has_not_seen_it_says_so(
     run = "a" * 16
     recipe = Recipe(Selection(all_days=True, unseen_by=run, replay=0.5))
     monkeypatch.setattr(
-        "tcg_assets.automation.arrivals.tonight", lambda *arguments: Tonight("finetune", recipe, "finetune: from the champion")
+        "tcg_assets.automation.nightly.tonight", lambda *arguments: Tonight("finetune", recipe, "finetune: from the champion")
     )
     monkeypatch.setattr("tcg_core.days.code.require_present_code", lambda connection, days: None)
     add_day(home, "2026-08-01", [episode(1)])
@@ -139,7 +139,7 @@ def test_ratings_that_lag_behind_the_days_do_not_hold_the_night_back(
     def stale(*arguments: object) -> News:
         raise RatingsStale("ratings are of 3 days, 4 are validated")
 
-    monkeypatch.setattr("tcg_assets.automation.arrivals.news", stale)
+    monkeypatch.setattr("tcg_assets.automation.nightly.news", stale)
     [request] = _night(instance, 3).run_requests or []
     assert (request.run_key, DIGEST_TAG in request.tags) == ("unrated:2026-08-03", False)
 
@@ -208,7 +208,7 @@ def test_a_champion_that_cannot_be_gone_on_from_is_a_run_that_fails_in_the_open(
     def refuse(*arguments: object) -> Tonight:
         raise ChampionRefused("its plan is gone")
 
-    monkeypatch.setattr("tcg_assets.automation.arrivals.tonight", refuse)
+    monkeypatch.setattr("tcg_assets.automation.nightly.tonight", refuse)
     [request] = _night(instance, 3).run_requests or []
     assert request.run_config["ops"]["work_plan"]["config"] == {"preset": "nightly"}
     assert request.run_key and request.run_key.startswith("refused:")

@@ -17,7 +17,7 @@ from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 from tcg_assets.assets.jobs import DIGEST_TAG, NIGHT_TAG
 from tcg_assets.assets.resources import Workspace
 from tcg_assets.automation.alerts import incidents_of
-from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_assets.automation.nightly import nightly_schedule
 from tcg_assets.definitions import defs
 from tcg_assets.sync.instance import open_instance
 from tcg_core.base.home import VARIABLE, Home

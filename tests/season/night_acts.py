@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from tcg_assets.assets.jobs import DIGEST_TAG
-from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_assets.automation.nightly import nightly_schedule
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
 from tcg_core.catalog.registry import rows_of
 from tcg_core.nightly.settings import save_nightly

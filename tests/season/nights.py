@@ -10,7 +10,7 @@ from dagster._core.definitions.schedule_definition import ScheduleExecutionData
 
 from tcg_assets.assets.handover import made_by
 from tcg_assets.assets.resources import Workspace
-from tcg_assets.automation.arrivals import nightly_schedule
+from tcg_assets.automation.nightly import nightly_schedule
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
 from tcg_core.engine.battle import DECK_SIZE
