@@ -189,3 +189,10 @@ def test_one_table_of_text() -> None:
     assert uses("ljust") | uses("rjust") == {"tcg_core/base/table.py"}
     assert not [file for file in uses("rich") if "rich.table" in (PROJECT / file).read_text()]
     assert uses("text_table") == {"tcg_assets/cli/show.py", "tcg_core/train/board.py"}
+
+
+def test_one_forest_plot() -> None:
+    """Whoever draws an interval with its dot draws a circle, or asks the plotting library for error bars."""
+    assert texts("<circle") == {"tcg_core/arena/forest.py"}
+    assert not uses("errorbar") | uses("hlines")
+    assert uses("Forest") == {"tcg_core/arena/report.py", "tcg_core/arena/tournament.py"}

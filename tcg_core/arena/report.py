@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from tcg_core.arena import tables
-from tcg_core.arena.plots import forest, histogram, rating_forest
+from tcg_core.arena.forest import Forest
+from tcg_core.arena.plots import histogram
 from tcg_core.arena.schedule import Schedule
 from tcg_core.arena.stats.power import games_needed, minimal_detectable_score
 from tcg_core.arena.stats.score import Interval
@@ -42,9 +43,10 @@ def report(
     scored = [(s.opponent, s.score) for s in summaries if s.score is not None]
     sections = {
         "What this shows": "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences(candidate, summaries)),
-        "Scores": forest(scored, "Score against each opponent with its 95 percent interval") + tables.scores(summaries),
+        "Scores": Forest.of_scores(scored, "Score against each opponent with its 95 percent interval").svg()
+        + tables.scores(summaries),
         **({"Matches and games": tables.games(summaries)} if schedule.best_of > 1 else {}),
-        "Ratings of the field": rating_forest(ordered, "Rating of each player with its 95 percent interval")
+        "Ratings of the field": Forest.of_ratings(ordered, "Rating of each player with its 95 percent interval").svg()
         + tables.rated(ratings, schedule.unit),
         "Cross table": tables.cross(candidate, summaries),
         "Seats": tables.seats(summaries),

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 from tcg_core.arena.errors import ArenaError
+from tcg_core.arena.forest import Forest
 from tcg_core.arena.opponents import SUBMISSION, resolve
-from tcg_core.arena.plot import plot_scores
 from tcg_core.arena.pool import run_schedule
 from tcg_core.arena.report import report
 from tcg_core.arena.results import SCHEMA, Game, table_row
@@ -131,7 +131,8 @@ def _write(
     store_schedule(directory / SCHEDULE, schedule)
     parquet.write_table(_table(schedule, games), directory / TABLE)
     write_bytes(directory / REPORT, report(identity, schedule, summaries, rated, about).encode())
-    plot_scores(directory / PLOT, names[0], summaries)
+    scored = [(f"{s.opponent} (n = {s.clean})", s.score) for s in summaries if s.score is not None]
+    Forest.of_scores(scored, f"score of {names[0]}, 95 % Wilson interval").png(directory / PLOT)
     write_json(directory / SUMMARY, facts)
     return facts
 

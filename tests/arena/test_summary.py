@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from tcg_core.arena.plots import forest
+from tcg_core.arena.forest import Forest
 from tcg_core.arena.report import report, sentences
 from tcg_core.arena.results import Game
 from tcg_core.arena.schedule import Player, make_schedule
@@ -93,5 +93,6 @@ def test_a_pairing_of_mostly_spoiled_games_concludes_nothing():
 
 
 def test_a_long_name_stays_inside_the_plot():
-    page = forest([("a name that is much longer than the space left of the axis", Interval(0.5, 0.4, 0.6))], "scores")
+    rows = [("a name that is much longer than the space left of the axis", Interval(0.5, 0.4, 0.6))]
+    page = Forest.of_scores(rows, "scores").svg()
     assert "a name that is much lo…" in page
