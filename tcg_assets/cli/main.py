@@ -26,6 +26,7 @@ from tcg_assets.cli import (
     sql,
     training,
     ui,
+    upgrade,
 )
 from tcg_core.base.errors import TcgError
 
@@ -58,6 +59,7 @@ release.register(app)
 ship.register(app)
 evaluation.register(app)
 ops.register(app)
+upgrade.register(app)
 app.add_typer(services.app, name="service")
 app.add_typer(alerts.app, name="alert")
 

@@ -159,14 +159,22 @@ def _over(home: Home, begun: Begun) -> bool:
     return (run / MANIFEST).is_file() or bool(begun.given_up and not run.is_dir())
 
 
-def _why_not(home: Home, begun: Begun) -> str:
-    """Why no night can go on with a run, "" if one can."""
-    checks: tuple[Callable[[], object], ...] = (lambda: require_current(home, begun.run), lambda: _require_step(home, begun.run))
+def why_refused(home: Home, run: str) -> str:
+    """Why a run cannot continue under this code and with these days, "" if it can."""
+    checks: tuple[Callable[[], object], ...] = (lambda: require_current(home, run), lambda: _require_step(home, run))
     for check in checks:
         try:
             check()
         except TcgError as error:
             return str(error)
+    return ""
+
+
+def _why_not(home: Home, begun: Begun) -> str:
+    """Why no night can go on with a run, "" if one can."""
+    refused = why_refused(home, begun.run)
+    if refused:
+        return refused
     place, last = _place(home, begun.run), begun.starts[-1]
     here = place is not None and (place.epochs, place.updates) == (last.epochs, last.updates)
     if here and begun.stalled >= MOST_STALLED:
