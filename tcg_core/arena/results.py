@@ -9,8 +9,6 @@ import pyarrow as pa
 Outcome = Literal["win", "loss", "draw", "none"]
 #: Reasons by the engine's RESULT log.
 ENGINE_REASONS = {1: "prizes", 2: "deck_out", 3: "no_pokemon", 4: "effect"}
-#: How a seat can lose by what it did, besides losing the game.
-FAULTS = ("error", "timeout", "illegal", "crash", "garbage", "memory", "output", "load", "deck", "killed")
 
 
 @dataclass(frozen=True)

@@ -167,18 +167,3 @@ def _stored(schedule: Schedule) -> dict[str, Any]:
 
 def _seed(seed: int, nonce: str, index: int, seat: int) -> int:
     return int(sha256_bytes(f"{seed}|{nonce}|{index}|{seat}".encode())[:12], 16)
-
-
-def with_nonce(schedule: Schedule, nonce: str) -> Schedule:
-    """The same settings as a new schedule."""
-    games = len(schedule.games) // (len(schedule.players) - 1)
-    return make_schedule(
-        schedule.generation,
-        schedule.players,
-        games,
-        schedule.seed,
-        nonce,
-        schedule.decision_cap,
-        schedule.seconds_budget,
-        schedule.best_of,
-    )

@@ -6,8 +6,6 @@ day are replaced when its archive is. Episode ids may recur on another day with 
 
 from dataclasses import dataclass
 
-DATASET_STATES = ("staged", "validated", "superseded", "failed", "damaged", "excluded")
-
 
 @dataclass(frozen=True)
 class Migration:

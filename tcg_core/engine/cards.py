@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from tcg_core.base.errors import UnknownId
 from tcg_core.engine.library import check_generation, load_library
 
 POKEMON, ITEM, TOOL, SUPPORTER, STADIUM, BASIC_ENERGY, SPECIAL_ENERGY = range(7)
@@ -91,14 +90,6 @@ def cards_by_id(generation: str) -> dict[int, Card]:
 def attacks_by_id(generation: str) -> dict[int, Attack]:
     """The attacks of ``generation`` by id. Shared: do not change it."""
     return {attack.attack_id: attack for attack in load_attacks(generation)}
-
-
-def card_by_id(generation: str, card_id: int) -> Card:
-    """One card. Raises :class:`UnknownId` naming the id and the generation."""
-    try:
-        return cards_by_id(generation)[card_id]
-    except KeyError:
-        raise UnknownId(f"card id {card_id!r} is unknown to engine {generation}") from None
 
 
 def _card(value: dict[str, Any]) -> Card:

@@ -15,13 +15,13 @@ from tcg_core.replay.archive import Archive, open_archive
 from tcg_core.replay.episode import parse_episode
 from tcg_core.replay.errors import Quarantine
 
-#: What the child says: ("at", Key) before the engine sees a blob, ("looked", Looked), ("end", "") after a member, or
-#: ("refused", text) where the engine is not to be had.
-Message = tuple[str, Key | Looked | str]
-
 
 def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...], settings: WouldKo, code: str) -> None:
-    """Answers (member position, decisions to skip) until the other end closes."""
+    """Answers (member position, decisions to skip) until the other end closes.
+
+    It says ("at", Key) before the engine sees a blob, ("looked", Looked), ("end", "") after a member, or ("refused", text) where
+    the engine is not to be had.
+    """
     decks = [Counter(deck) for deck in known_decks]
     contexts: dict[str, Lookahead] = {}
     with open_archive(path) as archive:

@@ -9,7 +9,6 @@ from tcg_core.base.checks import Check
 from tcg_core.catalog.standing import REMOTE, REPLAY, replay_chain
 from tcg_core.ratings.leaderboards import Leaderboard
 
-RATING_CHECKS = ("as_of", "one_row_each")
 _SHOWN = 5
 
 #: Games by agent and day, counted by other SQL than the ratings are made from: each episode once, on its first validated day.
@@ -31,7 +30,7 @@ GROUP BY c.day, a.name
 def rating_checks(
     connection: sqlite3.Connection, rows: Sequence[dict[str, Any]], boards: Sequence[Leaderboard]
 ) -> tuple[Check, ...]:
-    """RATING_CHECKS over the rows of the table."""
+    """as_of and one_row_each, over the rows of the table."""
     days = [day for day, _ in replay_chain(connection)]
     return as_of(connection, rows, boards, days), one_row_each(rows, days)
 

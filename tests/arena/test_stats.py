@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tcg_core.arena.stats.bradley_terry import Result, ratings
-from tcg_core.arena.stats.power import games_needed, minimal_detectable_elo, minimal_detectable_score, power
+from tcg_core.arena.stats.power import games_needed, minimal_detectable_score
 from tcg_core.arena.stats.score import (
+    NORMAL,
     StatisticsError,
     elo_of_score,
     likelihood_of_superiority,
@@ -157,10 +158,16 @@ def test_bradley_terry_stays_finite_and_refuses_nonsense():
             ratings(results)
 
 
+def power(games, true_score, alpha=0.05, deviation=0.5):
+    """Probability that so many games of a player whose score is ``true_score`` reject 1/2, on either side."""
+    shift, z = (true_score - 0.5) * math.sqrt(games) / deviation, NORMAL.inv_cdf(1.0 - alpha / 2.0)
+    return NORMAL.cdf(shift - z) + NORMAL.cdf(-shift - z)
+
+
 def test_power_and_detectable_difference_agree():
     detectable = minimal_detectable_score(400)
     assert power(400, detectable) == pytest.approx(0.8, abs=1e-4)
-    assert games_needed(minimal_detectable_elo(400)) in (400, 401)
+    assert games_needed(elo_of_score(detectable)) in (400, 401)
     assert power(400, 0.5) == pytest.approx(0.05)
     with pytest.raises(StatisticsError):
         games_needed(0.0)

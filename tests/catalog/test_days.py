@@ -9,7 +9,6 @@ from tcg_core.catalog.datasets import TRANSITIONS, dataset, datasets_of, mark, v
 from tcg_core.catalog.days import check_conflicts, day_row
 from tcg_core.catalog.errors import CatalogError, EpisodeConflict
 from tcg_core.catalog.records import EpisodeRecord
-from tcg_core.catalog.schema import DATASET_STATES
 from tests.catalog.helpers import add_day, episode
 
 
@@ -55,10 +54,10 @@ def test_an_unknown_day_is_named(home):
         day_row(connection, "2026-08-09")
 
 
-@pytest.mark.parametrize("state", DATASET_STATES)
+@pytest.mark.parametrize("state", TRANSITIONS)
 def test_every_state_moves_only_where_it_may(home, state):
     add_day(home, "2026-08-01", [episode(1)], validated=False)
-    for target in DATASET_STATES:
+    for target in TRANSITIONS:
         with catalog(home) as connection, transaction(connection):
             found = datasets_of(connection, "2026-08-01")[0]
             connection.execute("UPDATE datasets SET state = ?, reason = 'why'", (state,))

@@ -6,14 +6,7 @@ game's score, 1/2 without draws (the largest there is).
 
 import math
 
-from tcg_core.arena.stats.score import NORMAL, StatisticsError, elo_of_score, score_of_elo
-
-
-def power(games: int, true_score: float, alpha: float = 0.05, deviation: float = 0.5) -> float:
-    """Probability that ``games`` games of a player whose score is ``true_score`` reject 1/2, on either side."""
-    _check(games, alpha, deviation)
-    shift, z = (true_score - 0.5) * math.sqrt(games) / deviation, NORMAL.inv_cdf(1.0 - alpha / 2.0)
-    return NORMAL.cdf(shift - z) + NORMAL.cdf(-shift - z)
+from tcg_core.arena.stats.score import NORMAL, StatisticsError, score_of_elo
 
 
 def minimal_detectable_score(games: int, alpha: float = 0.05, wanted: float = 0.8, deviation: float = 0.5) -> float:
@@ -23,11 +16,6 @@ def minimal_detectable_score(games: int, alpha: float = 0.05, wanted: float = 0.
         raise StatisticsError(f"power {wanted} is outside (0, 1)")
     reach = NORMAL.inv_cdf(1.0 - alpha / 2.0) + NORMAL.inv_cdf(wanted)
     return min(1.0, 0.5 + max(0.0, reach) * deviation / math.sqrt(games))
-
-
-def minimal_detectable_elo(games: int, alpha: float = 0.05, wanted: float = 0.8, deviation: float = 0.5) -> float:
-    """:func:`minimal_detectable_score` in logistic Elo; infinite where no score below 1 would do."""
-    return elo_of_score(minimal_detectable_score(games, alpha, wanted, deviation))
 
 
 def games_needed(elo: float, alpha: float = 0.05, wanted: float = 0.8, deviation: float = 0.5) -> int:
