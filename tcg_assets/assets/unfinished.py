@@ -45,6 +45,6 @@ def _refused(home: Home, run: str, refused: Refused) -> None:
     if refused.error == TrainerBusy.__name__:
         unfinished.take_back(home, run)
     elif refused.error == RecoverRefused.__name__:
-        unfinished.give_up(home, run, str(refused))
+        unfinished.abandon(home, run, str(refused))
     else:
         unfinished.told(home, run, str(refused))

@@ -124,7 +124,7 @@ def _unfinished(log: logging.Logger, home: Home) -> tuple[str, str] | None:
     found = find(home)
     for line in found.lines:
         log.info(line)
-    return (found.going_on.run, found.going_on.digest) if found.going_on else None
+    return (found.continued.run, found.continued.digest) if found.continued else None
 
 
 def _abandoned(home: Home, digest: str) -> str:
@@ -133,6 +133,6 @@ def _abandoned(home: Home, digest: str) -> str:
     from tcg_core.nightly.unfinished import begun_runs
 
     lines = [
-        f"run {item.run} was given up: {item.given_up}" for item in begun_runs(home) if item.given_up and item.digest == digest
+        f"run {item.run} was abandoned: {item.abandoned}" for item in begun_runs(home) if item.abandoned and item.digest == digest
     ]
     return lines[-1] if lines else ""

@@ -39,7 +39,7 @@ def verify() -> None:
 
 @app.command()
 def rebuild() -> None:
-    """Makes a lost or damaged catalog anew from what lies in the data home, and says what it could not bring back.
+    """Makes a lost or damaged catalog anew from what lies in the data home, and says what it could not restore.
 
     A damaged one is moved aside, never deleted; a healthy one is refused. Stop `tcg ui` and the services before.
     """
@@ -47,7 +47,7 @@ def rebuild() -> None:
     from tcg_core.ops.rebuild import rebuild as run
 
     found = run(Home.resolve())
-    table("brought back", ["table", "rows"], [[name, count] for name, count in found.counts.items() if count])
+    table("restored", ["table", "rows"], [[name, count] for name, count in found.counts.items() if count])
     for path in found.aside:
         print(f"moved aside: {path}")
     table("could not be used", ["what"], [[line] for line in found.problems])
@@ -63,7 +63,7 @@ def ratings(
     source: Annotated[Literal["replay", "remote"], typer.Option(help="Whose ratings to list.")] = "replay",
     top: Annotated[int, typer.Option(min=1, help="How many.")] = 20,
 ) -> None:
-    """Brings the ratings up to date from the first day that changed, and shows what they cover."""
+    """Updates the ratings from the first day that changed, and shows what they cover."""
     if context.invoked_subcommand:
         return
     from tcg_core.ratings.stage import days_of, rate_agents, table_of
@@ -81,7 +81,7 @@ def ratings(
 @ratings_app.command("import")
 def import_ratings(
     file: Annotated[Path, typer.Argument(help="A leaderboard CSV with TeamName and Score, or Kaggle's zip of it.")],
-    as_of: Annotated[str, typer.Option(help="The day at whose start it held; one downloaded during a day is of the next.")],
+    as_of: Annotated[str, typer.Option(help="The day at whose start it was valid: the day after the download.")],
     replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of another snapshot of that date.")] = False,
 ) -> None:
     """Keeps a leaderboard snapshot as leaderboards/DATE.csv; `tcg catalog ratings` uses it from that day on."""

@@ -1,4 +1,4 @@
-"""`tcg curriculum`: phases of training in order, each going on from the one before."""
+"""`tcg curriculum`: phases of training in order, each a resume of the one before."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ def curriculum(
     allow_inexact: Annotated[bool, typer.Option(help="Recover under another BLAS, thread count, MLX or device.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Plan every phase anew, over the days there are now.")] = False,
 ) -> None:
-    """Trains the phases of FILE in order; what is done is skipped, what was begun goes on."""
+    """Trains the phases of FILE in order; finished ones are skipped, an unfinished one is continued."""
     from tcg_assets.cli.ending import may_end_early
     from tcg_core.base.settings import read_config
     from tcg_core.plan.curriculum import Curriculum

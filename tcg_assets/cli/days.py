@@ -60,12 +60,12 @@ def fetch(
     index, held = published_days(home, remote), held_days(home)
     if listing:
         rows = [[item.day, item.episodes, item.bytes, held.get(item.day, "")] for item in index]
-        table("published days", ["day", "episodes", "json bytes", "held"], rows)
+        table("published days", ["day", "episodes", "json bytes", "here"], rows)
         return
     wanted = named(index, asked) if date else in_range(index, *between) if between else [d for d in index if d.day not in held]
     done = fetch_days(home, remote, wanted, again)
     rows = [[item.day, "fetched", item.bytes, item.members] for item in done.fetched]
-    rows += [[day, f"held in {held.get(day, 'inbox')}", None, None] for day in done.held]
+    rows += [[day, f"here already, in {held.get(day, 'inbox')}", None, None] for day in done.held]
     rows += [[day, why, None, None] for day, why in done.failed]
     table("days", ["day", "result", "bytes", "episodes"], rows)
     if done.failed:
@@ -77,7 +77,8 @@ def build(
     day: Annotated[str, typer.Argument(help="The day, YYYY-MM-DD.")],
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 2,
     would_ko: Annotated[
-        bool, typer.Option("--would-ko", help="Also look every attack ahead by the engine: for analysis and model.would_ko.")
+        bool,
+        typer.Option("--would-ko", help="Also add look-ahead results of every attack, for analysis and model.would_ko."),
     ] = False,
 ) -> None:
     """Takes the day's archive from the inbox, builds its Parquet, checks it and promotes it."""
@@ -107,7 +108,7 @@ def list_days() -> None:
 def verify(
     days: Annotated[list[str] | None, typer.Argument(help="Days, YYYY-MM-DD; every validated day if left out.")] = None,
 ) -> None:
-    """Reads validated days and their archives again, whole; a damaged day goes out of selection until it is built again."""
+    """Reads validated days and their archives again, whole; a damaged day is left out of training until it is built again."""
     from tcg_core.base.progress import track
     from tcg_core.catalog.connection import catalog
     from tcg_core.catalog.datasets import datasets_of

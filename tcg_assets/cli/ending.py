@@ -9,7 +9,7 @@ import typer
 from tcg_core.train.errors import Unfinished
 from tcg_core.train.stop import Stop
 
-#: Exit status of a run that ended before its end and goes on when it is started again.
+#: Exit status of a run that ended before its end; the same command continues it.
 UNFINISHED = 3
 
 

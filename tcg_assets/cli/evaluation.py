@@ -46,10 +46,10 @@ def tournament(
         Literal["", "v1", "v2"], typer.Option(help="Engine generation; the first that the submission declares if left out.")
     ] = "",
     opponent_deck: Annotated[str, typer.Option(help="Deck of baselines without one of their own.")] = "sample",
-    nonce: Annotated[str, typer.Option(help="Another one plays a new tournament of equal settings.")] = "1",
+    nonce: Annotated[str, typer.Option(help="A different text plays a new tournament with the same settings.")] = "1",
     champion: Annotated[bool, typer.Option(help="The reigning champion plays too, named or not.")] = True,
 ) -> None:
-    """Plays a seat-balanced tournament and writes its report; started again after a kill it goes on."""
+    """Plays a seat-balanced tournament and writes its report; after a kill the same command continues it."""
     from tcg_core.arena.tournament import tournament as run
     from tcg_core.catalog.promotions import challenged
     from tcg_core.catalog.registry import latest_passed

@@ -118,9 +118,9 @@ def abandon(
     reason: Annotated[str, typer.Option(help="Why; it is recorded.")] = "abandoned by hand",
 ) -> None:
     """Marks RUN as abandoned: later nights do not continue it, the next one makes a plan of its own. The run's files stay."""
-    from tcg_core.nightly.unfinished import give_up
+    from tcg_core.nightly.unfinished import abandon as mark
 
-    give_up(Home.resolve().prepare(), run, reason)
+    mark(Home.resolve().prepare(), run, reason)
     print(f"run {run} is abandoned: {reason}")
 
 

@@ -22,15 +22,15 @@ ResumePath = Annotated[
     Path | None,
     typer.Option(
         "--resume",
-        help="RESUME: a new run that goes on from this finished one: checkpoints/RUN, a step_N in it or one of its pointer "
-        "files; one of another data home is brought in first. (To RECOVER a run that was killed, train its plan again instead.)",
+        help="RESUME: a new run that starts from this finished one: checkpoints/RUN, a step_N in it or one of its pointer "
+        "files; a run of another data home is imported first. (To RECOVER a run that was killed, train its plan again instead.)",
     ),
 ]
 Epochs = Annotated[int | None, typer.Option(help="With --resume: epochs of the new run; the recipe's if left out.")]
 OptimizerState = Annotated[
-    Literal["reset", "resume"] | None, typer.Option(help="With --resume: whether the optimizer's moments go on.")
+    Literal["reset", "resume"] | None, typer.Option(help="With --resume: whether the optimizer's moments are kept.")
 ]
-SchedulerState = Annotated[Literal["reset", "resume"] | None, typer.Option(help="With --resume: whether the schedule goes on.")]
+SchedulerState = Annotated[Literal["reset", "resume"] | None, typer.Option(help="With --resume: whether the schedule continues.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +72,7 @@ def _need_resume(**options: object) -> None:
 def _resumed_plan(
     home: Home, path: Path, recipe: Recipe | None, epochs: int | None, optimizer_state: str | None, scheduler_state: str | None
 ) -> str:
-    """Builds the plan of a run that goes on from ``path``, under its card tables; its id."""
+    """Builds the plan of a run that resumes ``path``, under its card tables; its id."""
     from tcg_core.plan.build import build_plan
     from tcg_core.train.runs.resume_path import resumed
 
@@ -90,7 +90,7 @@ def _resumed_plan(
 def bring(
     path: Annotated[Path, typer.Argument(help="HOME/checkpoints/RUN of another data home, a step_N in it or a pointer file.")],
 ) -> None:
-    """Brings a finished run of another data home in: run, plan, card tables and the runs it went on from, every hash verified.
+    """Imports a finished run of another data home: run, plan, card tables and the runs that it resumed, every hash verified.
 
     Its checks must have passed there. From then on it is found by its id, and is the latest run; its days stay where they are.
     """
@@ -105,7 +105,7 @@ def bring(
 
 def _show_brought(brought: "Brought") -> None:
     copied = ", ".join(f"{kind} {id}" for kind, id in brought.copied)
-    print(f"run {brought.run}: {f'brought in {copied}' if copied else 'was here already'}")
+    print(f"run {brought.run}: {f'imported {copied}' if copied else 'is here already'}")
     if brought.days_elsewhere:
         print(f"days that lie in the other data home only, recorded for lineage: {', '.join(brought.days_elsewhere)}")
 
@@ -123,7 +123,7 @@ def show_plan(plan: Annotated[str, typer.Argument(help="Plan id; the latest whos
 
 def train(
     plan: Annotated[
-        str, typer.Argument(help="RECOVER: the plan to train, or to go on with; the latest whose checks passed if left out.")
+        str, typer.Argument(help="RECOVER: the plan to train or to continue; the latest whose checks passed if left out.")
     ] = "",
     device: Annotated[str, typer.Option(help="auto, gpu or cpu.")] = "auto",
     budget_hours: Annotated[float, typer.Option(help="Hours after which it ends with `latest` written; 0: no limit.")] = 0.0,
@@ -137,7 +137,7 @@ def train(
     optimizer_state: OptimizerState = None,
     scheduler_state: SchedulerState = None,
 ) -> None:
-    """Trains a plan. Two operations go on from a checkpoint, and they are not the same.
+    """Trains a plan. Two operations start from a checkpoint, and they are not the same.
 
     RECOVER: the same command again. A run that was killed, cancelled (Ctrl-C: it ends at the next update) or out of its budget
     continues from its `latest`; plan, data, architecture and accumulation must be identical. Exit status 3: it ended before

@@ -1,4 +1,5 @@
-"""Training runs that a nightly began and that have not ended: which one the next night goes on with, and which are given up.
+"""Training runs that a nightly began and that have not ended: which one the next night continues, and which are
+abandoned.
 
 A note (``nights/RUN.json``) is written before a night's trainer starts and removed when its run has ended, so that a night
 that was killed is found again even if Dagster's history is lost.
@@ -8,6 +9,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tcg_core.base.atomic import write_json
 from tcg_core.base.code import code_version
@@ -19,7 +21,7 @@ from tcg_core.catalog.connection import now
 from tcg_core.plan.again import require_current
 from tcg_core.train.runs import pointers
 
-#: Starts without an update after which a run is given up: one that dies at the same place would else hold up all nights.
+#: Starts without an update after which a run is abandoned: one that dies at the same place would else block all nights.
 MOST_STALLED = 2
 
 
@@ -47,13 +49,13 @@ class Start:
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that a nightly began. digest: of the days, code and recipe it was planned from; starts: at least one; given_up: why
-    no night goes on with it, "" if one does; last: what its last night ended with, "" while nothing is known."""
+    """A run that a nightly began. digest: of the days, code and recipe it was planned from; starts: at least one; abandoned:
+    why no night continues it, "" if one does; last: what its last night ended with, "" while nothing is known."""
 
     run: str
     digest: str
     starts: tuple[Start, ...]
-    given_up: str = ""
+    abandoned: str = ""
     last: str = ""
 
     @property
@@ -65,9 +67,9 @@ class Begun:
 
 @dataclass(frozen=True)
 class Found:
-    """The run that the night goes on with, None if there is none; where it stands; and lines that say what was decided."""
+    """The run that the night continues, None if there is none; where it stands; and lines that say what was decided."""
 
-    going_on: Begun | None
+    continued: Begun | None
     place: Place | None
     lines: tuple[str, ...]
 
@@ -101,16 +103,16 @@ def told(home: Home, run: str, line: str) -> None:
         _write(home, replace(old, last=line))
 
 
-def give_up(home: Home, run: str, reason: str) -> None:
-    """No night goes on with ``run`` any more. Raises :class:`ConfigError` if no nightly began it."""
+def abandon(home: Home, run: str, reason: str) -> None:
+    """Marks ``run`` as abandoned: later nights do not continue it. Raises :class:`ConfigError` if no nightly began it."""
     old = _read(home, run)
     if old is None:
         raise ConfigError(f"no nightly began run {run}, or it has ended")
-    _write(home, replace(old, given_up=reason))
+    _write(home, replace(old, abandoned=reason))
 
 
 def find(home: Home) -> Found:
-    """Decides: the run begun last goes on if it can; what cannot, and what was begun before it, is given up with its reason.
+    """Decides: the run begun last is continued if it can be; others are abandoned, each with its reason.
 
     Raises :class:`IntegrityError` for a note that is none.
     """
@@ -120,15 +122,15 @@ def find(home: Home) -> Found:
     for begun in sorted(begun_runs(home), key=lambda item: item.starts[-1].at, reverse=True):
         if _over(home, begun):
             end(home, begun.run)
-        if _over(home, begun) or begun.given_up:
+        if _over(home, begun) or begun.abandoned:
             continue
         reason = f"run {chosen.run} was begun after it" if chosen else _why_not(home, begun)
         if reason:
-            give_up(home, begun.run, reason)
-            lines.append(f"run {begun.run} is given up: {reason}")
+            abandon(home, begun.run, reason)
+            lines.append(f"run {begun.run} is abandoned: {reason}")
             continue
         chosen, place = begun, _place(home, begun.run)
-        lines.append(f"goes on with run {begun.run}, begun in the night of {begun.starts[0].night}, {place}")
+        lines.append(f"continues run {begun.run}, begun in the night of {begun.starts[0].night}, {place}")
     return Found(chosen, place, tuple(lines))
 
 
@@ -147,16 +149,16 @@ def lines_of(home: Home) -> list[str]:
             where = str(_place(home, begun.run) or "without a checkpoint yet")
         except IntegrityError as error:
             where = str(error)
-        follows = f"given up: {begun.given_up}" if begun.given_up else "the next night goes on with it"
+        follows = f"abandoned: {begun.abandoned}" if begun.abandoned else "the next night continues it"
         ended = f"; its last start: {begun.last}" if begun.last else ""
         lines.append(f"unfinished run {begun.run}, begun in the night of {begun.starts[0].night}, {where}: {follows}{ended}")
     return lines
 
 
 def _over(home: Home, begun: Begun) -> bool:
-    """True for a note that is of no use any more: its run has ended, or was given up and cleaned away."""
+    """True for a note that is not needed: its run has ended, or was abandoned and cleaned away."""
     run = home.checkpoints / begun.run
-    return (run / MANIFEST).is_file() or bool(begun.given_up and not run.is_dir())
+    return (run / MANIFEST).is_file() or bool(begun.abandoned and not run.is_dir())
 
 
 def why_refused(home: Home, run: str) -> str:
@@ -205,9 +207,16 @@ def _read(home: Home, run: str) -> Begun | None:
     if not path.is_file():
         return None
     try:
-        return from_dict(Begun, json.loads(path.read_text()))
+        return from_dict(Begun, _present(json.loads(path.read_text())))
     except (ValueError, TcgError) as error:
         raise IntegrityError(f"{path} is no note of a nightly: {error}; remove it if nothing else helps") from None
+
+
+def _present(values: Any) -> Any:
+    """A note's values under the keys of :class:`Begun`: older homes wrote ``abandoned`` as ``given_up``."""
+    if not isinstance(values, dict):
+        return values
+    return {"abandoned" if key == "given_up" else key: value for key, value in values.items()}
 
 
 def _write(home: Home, begun: Begun) -> None:

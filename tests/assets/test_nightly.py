@@ -77,16 +77,16 @@ def test_a_failed_night_is_tried_the_next_night(instance: dg.DagsterInstance, ho
     assert first.run_key != second.run_key
 
 
-def test_a_run_that_was_given_up_is_not_begun_again_until_something_is_new(
+def test_a_run_that_was_abandoned_is_not_begun_again_until_something_is_new(
     instance: dg.DagsterInstance, home: Home, digest: list[str]
 ) -> None:
     run, other = "a" * 16, "b" * 16
     unfinished.begin(home, run, "2026-08-01", digest[0])
-    unfinished.give_up(home, run, "by hand")
+    unfinished.abandon(home, run, "by hand")
     (home.checkpoints / run).mkdir(parents=True)
-    assert _night(instance).skip_message == f"nothing new since run {run} was given up: by hand"
+    assert _night(instance).skip_message == f"nothing new since run {run} was abandoned: by hand"
     unfinished.begin(home, other, "2026-08-01", "other days")
-    unfinished.give_up(home, other, "by hand")
+    unfinished.abandon(home, other, "by hand")
     digest[0] = "three"
     assert _night(instance).run_requests
 

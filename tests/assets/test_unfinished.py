@@ -1,4 +1,4 @@
-"""Nights whose training did not end: what the run page says, what is noted, and which run the next night goes on with."""
+"""Nights whose training did not end: what the run page says, what is noted, and which run the next night continues."""
 
 import json
 import shutil
@@ -67,16 +67,16 @@ def test_only_what_a_night_began_is_noted_and_what_ended_is_forgotten(run: Run, 
     assert not _notes(home)
 
 
-@pytest.mark.parametrize(("how", "given_up"), [("inexact", "cannot be recovered exactly"), ("refuse", ""), ("busy", None)])
-def test_a_refused_recovery_is_given_up_another_refusal_is_not(
-    run: Run, stages: Stages, home: Home, how: str, given_up: str | None
+@pytest.mark.parametrize(("how", "abandoned"), [("inexact", "cannot be recovered exactly"), ("refuse", ""), ("busy", None)])
+def test_a_refused_recovery_is_abandoned_another_refusal_is_not(
+    run: Run, stages: Stages, home: Home, how: str, abandoned: str | None
 ) -> None:
     assert not run("nightly", child=how, tags=NIGHT).success
-    if given_up is None:
+    if abandoned is None:
         assert not _notes(home), "the trainer never got to it"
     else:
         [note] = _notes(home)
-        assert bool(note.given_up) == bool(given_up) and given_up in note.given_up
+        assert bool(note.abandoned) == bool(abandoned) and abandoned in note.abandoned
 
 
 def test_a_plan_to_go_on_with_takes_no_other_key(run: Run, stages: Stages) -> None:
@@ -195,9 +195,9 @@ def test_a_cancelled_night_saves_frees_its_slot_and_goes_on(real: Home) -> None:
         assert not instance.event_log_storage.get_concurrency_info("trainer").claimed_slots
     assert not list(real.root.rglob(".tmp-*"))
     [note] = _notes(real)
-    assert (note.run, note.given_up) == (directory.name, "")
+    assert (note.run, note.abandoned) == (directory.name, "")
     latest = pointers.follow(directory, "latest")
     if latest is not None:
         state = json.loads((latest / "state.json").read_text())
         assert state["progress"]["updates"] > 0
-        assert unfinished.find(real).going_on is not None
+        assert unfinished.find(real).continued is not None

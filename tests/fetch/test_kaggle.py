@@ -85,7 +85,7 @@ def test_a_day_is_fetched_by_date_and_by_what_is_missing(home, kaggle, monkeypat
     assert (home.inbox / f"{V1}.zip").read_bytes() == ARCHIVE
     before = kaggle.sent
     code, said = tcg(monkeypatch, capfd, "day", "fetch", "--date", V1)
-    assert code == 0 and "held in inbox" in said and kaggle.sent - before == len(INDEX_TEXT)
+    assert code == 0 and "here already, in inbox" in said and kaggle.sent - before == len(INDEX_TEXT)
     code, said = tcg(monkeypatch, capfd, "day", "fetch", "--date", "2026-08-20")
     assert code == 2 and "1 of 1 days could not be fetched" in said and "there is no such dataset" in said
     code, said = tcg(monkeypatch, capfd, "day", "fetch", "--date", V1, "--missing")

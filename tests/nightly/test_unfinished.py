@@ -1,4 +1,4 @@
-"""Which run a night goes on with, and which ones are given up, with the reason."""
+"""Which run a night continues, and which ones are abandoned, with the reason."""
 
 import dataclasses
 import json
@@ -50,47 +50,47 @@ def test_a_run_that_was_stopped_goes_on_until_it_has_ended(begun: tuple[Home, st
     home, run = begun
     horizon = json.loads((home.plans / run / "summary.json").read_text())["facts"]["horizon"]
     found = unfinished.find(home)
-    assert (found.going_on.run, found.going_on.digest) == (run, "digest")  # type: ignore[union-attr]
+    assert (found.continued.run, found.continued.digest) == (run, "digest")  # type: ignore[union-attr]
     told = f"after 0 epochs and update 1 of {horizon}"
-    assert found.lines == (f"goes on with run {run}, begun in the night of 2026-08-03, {told}",)
+    assert found.lines == (f"continues run {run}, begun in the night of 2026-08-03, {told}",)
     assert unfinished.lines_of(home) == [
-        f"unfinished run {run}, begun in the night of 2026-08-03, {told}: the next night goes on with it"
+        f"unfinished run {run}, begun in the night of 2026-08-03, {told}: the next night continues it"
     ]
     train(home, run, device="cpu")
     assert unfinished.lines_of(home) == []
-    assert unfinished.find(home).going_on is None
+    assert unfinished.find(home).continued is None
     assert not list(home.nights.iterdir()), "a run that has ended leaves no note"
 
 
-def test_a_run_without_a_checkpoint_is_given_up(toy: Home) -> None:
+def test_a_run_without_a_checkpoint_is_abandoned(toy: Home) -> None:
     run = toy_plan(toy).id
     unfinished.begin(toy, run, "2026-08-03", "digest")
     assert "without a checkpoint yet: the next night" in unfinished.lines_of(toy)[0]
     found = unfinished.find(toy)
-    assert found.going_on is None
+    assert found.continued is None
     assert "has no pointer latest.json" in found.lines[0]
-    assert "given up: " in unfinished.lines_of(toy)[0] if (toy.checkpoints / run).exists() else not unfinished.lines_of(toy)
+    assert "abandoned: " in unfinished.lines_of(toy)[0] if (toy.checkpoints / run).exists() else not unfinished.lines_of(toy)
 
 
 def test_starts_that_bring_it_no_further_are_counted_and_end_it(begun: tuple[Home, str]) -> None:
     home, run = begun
     for night in ("2026-08-04", "2026-08-05"):
-        assert unfinished.find(home).going_on is not None
+        assert unfinished.find(home).continued is not None
         unfinished.begin(home, run, night, "digest")
     unfinished.told(home, run, "it crashed")
     found = unfinished.find(home)
-    assert found.going_on is None
+    assert found.continued is None
     assert "2 starts brought it no further than after 0 epochs and update 1 of" in found.lines[0]
     assert found.lines[0].endswith("; the last: it crashed")
     # A night that plans the same again does not hold up the one after it either.
     unfinished.begin(home, run, "2026-08-06", "digest")
-    assert unfinished.find(home).going_on is None
+    assert unfinished.find(home).continued is None
 
 
 def test_a_run_that_needs_many_nights_gets_them(begun: tuple[Home, str]) -> None:
     home, run = begun
     for number in range(4):
-        assert unfinished.find(home).going_on is not None
+        assert unfinished.find(home).continued is not None
         unfinished.begin(home, run, f"2026-08-{4 + number:02d}", "digest")
         one_update(home, run)
     assert unfinished.find(home).place.updates == 5  # type: ignore[union-attr]
@@ -101,17 +101,17 @@ def test_a_start_that_met_another_trainer_does_not_count(begun: tuple[Home, str]
     for _ in range(3):
         unfinished.begin(home, run, "2026-08-04", "digest")
         unfinished.take_back(home, run)
-    assert unfinished.find(home).going_on is not None
+    assert unfinished.find(home).continued is not None
 
 
-def test_the_one_begun_last_goes_on_and_the_others_are_given_up(begun: tuple[Home, str]) -> None:
+def test_the_one_begun_last_is_continued_and_the_others_are_abandoned(begun: tuple[Home, str]) -> None:
     home, old = begun
     new = toy_plan(home, dataclasses.replace(RECIPE, seed=5)).id
     unfinished.begin(home, new, "2026-08-04", "other")
     one_update(home, new)
     found = unfinished.find(home)
-    assert found.going_on.run == new  # type: ignore[union-attr]
-    assert f"run {old} is given up: run {new} was begun after it" in found.lines
+    assert found.continued.run == new  # type: ignore[union-attr]
+    assert f"run {old} is abandoned: run {new} was begun after it" in found.lines
 
 
 def _excluded(home: Home, run: str) -> None:
@@ -149,24 +149,34 @@ def _other_trainer(home: Home, run: str) -> None:
         (_other_trainer, "its checkpoint was made by code 0000000000000000, this is"),
     ],
 )
-def test_what_cannot_go_on_is_given_up_with_its_reason(begun: tuple[Home, str], harm: Any, reason: str) -> None:
+def test_what_cannot_be_continued_is_abandoned_with_its_reason(begun: tuple[Home, str], harm: Any, reason: str) -> None:
     home, run = begun
     harm(home, run)
     found = unfinished.find(home)
-    assert found.going_on is None
-    assert found.lines[0].startswith(f"run {run} is given up: ")
+    assert found.continued is None
+    assert found.lines[0].startswith(f"run {run} is abandoned: ")
     assert reason in found.lines[0]
     assert reason in unfinished.lines_of(home)[0]
     assert unfinished.find(home).lines == (), "it is told once"
 
 
-def test_a_person_can_give_it_up(begun: tuple[Home, str]) -> None:
+def test_a_person_can_abandon_it(begun: tuple[Home, str]) -> None:
     home, run = begun
-    unfinished.give_up(home, run, "not wanted")
-    assert unfinished.find(home).going_on is None
-    assert unfinished.lines_of(home)[0].endswith("given up: not wanted")
+    unfinished.abandon(home, run, "not wanted")
+    assert unfinished.find(home).continued is None
+    assert unfinished.lines_of(home)[0].endswith("abandoned: not wanted")
     with pytest.raises(ConfigError, match="no nightly began run nothing"):
-        unfinished.give_up(home, "nothing", "why")
+        unfinished.abandon(home, "nothing", "why")
+
+
+def test_a_note_of_an_older_home_is_read(begun: tuple[Home, str]) -> None:
+    home, run = begun
+    note = home.nights / f"{run}.json"
+    values = json.loads(note.read_text())
+    assert values.pop("abandoned") == ""
+    note.write_text(json.dumps(values | {"given_up": "not wanted"}))
+    assert [item.abandoned for item in unfinished.begun_runs(home)] == ["not wanted"]
+    assert unfinished.find(home).continued is None
 
 
 def test_a_note_that_is_none_is_named(begun: tuple[Home, str]) -> None:
@@ -188,7 +198,7 @@ def test_a_plan_is_materialized_again_as_it_is_even_when_newer_days_exist(begun:
         plan_again(home, run)
 
 
-def test_the_commands_tell_of_it_and_give_it_up(begun: tuple[Home, str]) -> None:
+def test_the_commands_report_it_and_abandon_it(begun: tuple[Home, str]) -> None:
     home, run = begun
     environment = os.environ | {VARIABLE: str(home.root)}
 
@@ -202,6 +212,6 @@ def test_the_commands_tell_of_it_and_give_it_up(begun: tuple[Home, str]) -> None
     assert line in shown.stderr
     assert json.loads(shown.stdout)["night_budget_hours"] == 8.0
     assert tcg("nightly", "abandon", run, "--reason", "not wanted").returncode == 0
-    assert "given up: not wanted" in tcg("nightly", "show").stderr
+    assert "abandoned: not wanted" in tcg("nightly", "show").stderr
     refused = tcg("nightly", "abandon", "nothing")
     assert (refused.returncode, refused.stderr) == (2, "tcg: no nightly began run nothing, or it has ended\n")

@@ -173,7 +173,7 @@ def test_steps_that_no_pointer_names_go_and_those_something_was_made_from_stay(h
     assert {p.name for p in run.glob("step_*")} == {"step_2", "step_3"}
 
 
-def test_a_run_that_can_be_continued_keeps_its_plan_and_its_days_until_it_is_given_up(home):
+def test_a_run_that_can_be_continued_keeps_its_plan_and_its_days_until_it_is_abandoned(home):
     built = day(home, "2026-08-01")
     cards = artifact(home, "card_features", "cards")
     artifact(home, "work_plan", "unfinished", (built.as_input(), cards.as_input()))

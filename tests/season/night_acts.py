@@ -42,7 +42,7 @@ def first_night_loses_its_trainer(season: Season) -> str:
     assert ended(season.instance, run, PATIENCE) == "FAILURE"
     assert rows_of(season.home, "checkpoint") == [], "a run that did not end is no checkpoint"
     [noted] = unfinished_runs(season.home)
-    assert noted.startswith(f"unfinished run {plan}, begun in the night of {FIRST}") and "the next night goes on with it" in noted
+    assert noted.startswith(f"unfinished run {plan}, begun in the night of {FIRST}") and "the next night continues it" in noted
     reason = "External execution process failed with code -9"
     season.must_tell("a killed trainer", f"/runs/{run}", reason, lambda: pages.failures_of(season.served, run))
     return plan

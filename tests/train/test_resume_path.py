@@ -1,4 +1,4 @@
-"""``resume PATH``: what a path means, and a run of another data home brought in whole."""
+"""``resume PATH``: what a path means, and a run of another data home imported whole."""
 
 import json
 import os
@@ -277,7 +277,7 @@ def test_the_command_line_resumes_a_path_of_another_home(source: Home, finished:
     path = source.checkpoints / run / "best.json"
     told = tcg("checkpoint", "import", path)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith(f"run {run}: brought in work_plan {run}, checkpoint {run}")
+    assert told.stdout.startswith(f"run {run}: imported work_plan {run}, checkpoint {run}")
     refused = tcg("train", run, "--resume", path)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "give one of the two" in refused.stderr
