@@ -63,7 +63,7 @@ def test_a_name_that_is_no_day_is_refused_before_anything(instance: dg.DagsterIn
 def test_a_current_day_is_skipped_with_its_reason(
     instance: dg.DagsterInstance, home: Home, stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tcg_assets.automation.launch.why_current", lambda home, day, code: "it is current")
+    monkeypatch.setattr("tcg_assets.automation.launch.why_current", lambda home, day: "it is current")
     launched = run_day(instance, home, DAY)
     assert (launched.success, launched.skipped, launched.run_id) == (True, "it is current", "")
     assert not stages.calls
