@@ -50,7 +50,7 @@ from tcg_core.train.optimizer import clip, initial_state, update
 from tcg_core.train.prefetch import ahead
 from tcg_core.train.prepare import Prepared
 from tcg_core.train.session import Session, open_session
-from tcg_core.train.shown import Clock
+from tcg_core.train.shown import Stopwatch
 from tcg_core.train.step import flat
 from tcg_core.train.unroll import Loaded, Unrolled, gather_memory
 
@@ -144,7 +144,7 @@ def memories_of(session: Session) -> dict[int, np.ndarray]:
 def ours(session: Session, indices: list[int]) -> tuple[Timed, float]:
     """The trainer's own prefetch and stepper over the same microbatches, the first not counted; also the share of the wall
     time spent waiting for data."""
-    clock, memories = Clock(), memories_of(session)
+    clock, memories = Stopwatch(), memories_of(session)
     result = Timed(parameters=sum(leaf.size for leaf in weight_table(session.stepper.net.architecture).values()))
     fresh_memory()
 

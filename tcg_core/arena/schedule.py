@@ -45,7 +45,7 @@ class ScheduledGame:
 
 @dataclass(frozen=True)
 class Schedule:
-    """All matches of a tournament. Player 0 is the candidate; it plays every other player.
+    """All matches of a tournament. Contestant 0 is the candidate; it plays every other player.
 
     best_of: games of a match at most; decision_cap: of both seats together in a game; seconds_budget: of a seat in a game.
     """

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tcg_core.base.checks import Check
-from tcg_core.convert.replay import Difference
+from tcg_core.convert.replay import ParityDifference
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.names import MODEL_PREFIX, TABLE_PREFIX, weight_table
 
@@ -41,7 +41,7 @@ def fp32(arrays: Arrays) -> Check:
     return Check("fp32", not wrong, "; ".join(wrong) or f"{len(arrays)} arrays", facts={"wrong": wrong})
 
 
-def parity(difference: Difference, tolerance: float, lanes: int, decisions: int, steps: int) -> Check:
+def parity(difference: ParityDifference, tolerance: float, lanes: int, decisions: int, steps: int) -> Check:
     """MLX and PyTorch say the same over all reference decisions, within ``tolerance``, with the same choices."""
     worst = f"max |Δ| legal logits {difference.legal_logits:.1e}, memory {difference.memory:.1e}"
     worst += "".join(f", {head} {value:.1e}" for head, value in difference.aux.items())

@@ -1,4 +1,4 @@
-"""Either framework's network as a :class:`~tcg_core.convert.replay.Player`. Each framework is imported only when asked for."""
+"""Either framework's network as a :class:`~tcg_core.convert.replay.Player`. Each framework is imported when asked for."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -43,7 +43,7 @@ def replay(player: Player, reference: Reference) -> tuple[Answer, ...]:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ParityDifference:
     """Largest absolute difference over all rows, by what was compared; aux by head. choices: rows whose chosen option
     differs; unmasked: illegal entries whose logit is not exactly the mask value; finite: every found value is finite."""
 
@@ -73,7 +73,7 @@ class Difference:
         }  # fmt: skip
 
 
-def compare(reference: Reference, expected: tuple[Answer, ...], found: tuple[Answer, ...]) -> Difference:
+def compare(reference: Reference, expected: tuple[Answer, ...], found: tuple[Answer, ...]) -> ParityDifference:
     """Both sides answered ``reference``; an aux head that only one side has counts as an infinite difference."""
     logits, probabilities, memory, aux = [0.0], [0.0], [0.0], {name: 0.0 for answer in (*expected, *found) for name in answer.aux}
     choices = unmasked = 0
@@ -89,7 +89,7 @@ def compare(reference: Reference, expected: tuple[Answer, ...], found: tuple[Ans
         choices += int((right.choice != ours.choice).sum())
         unmasked += int((ours.logits[~legal] != np.float32(MASK_VALUE)).sum())
         finite &= all(bool(np.isfinite(values).all()) for values in (ours.logits, ours.memory, *ours.aux.values()))
-    return Difference(reference.rows, max(logits), max(probabilities), aux, max(memory), choices, unmasked, finite)
+    return ParityDifference(reference.rows, max(logits), max(probabilities), aux, max(memory), choices, unmasked, finite)
 
 
 def _largest(left: Array, right: Array) -> float:

@@ -57,7 +57,7 @@ def expected_distance(now: Counter[str], before: Counter[str]) -> float:
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeanDifference:
     """Two means: ``effect`` in the unit that the caller names, ``z`` in standard errors; both 0 where a side is too small."""
 
     now: float
@@ -66,26 +66,26 @@ class Difference:
     z: float
 
 
-def difference_of_means(now: Sequence[int], before: Sequence[int]) -> Difference:
+def difference_of_means(now: Sequence[int], before: Sequence[int]) -> MeanDifference:
     """Effect in standard deviations of both samples pooled."""
     n, m = len(now), len(before)
     if n < 2 or m < 2:
-        return Difference(_mean(now), _mean(before), 0.0, 0.0)
+        return MeanDifference(_mean(now), _mean(before), 0.0, 0.0)
     a, b = _mean(now), _mean(before)
     squares = sum((x - a) ** 2 for x in now) + sum((x - b) ** 2 for x in before)
     deviation = math.sqrt(squares / (n + m - 2))
     effect = (a - b) / deviation if deviation else 0.0
-    return Difference(a, b, effect, effect / math.sqrt(1 / n + 1 / m))
+    return MeanDifference(a, b, effect, effect / math.sqrt(1 / n + 1 / m))
 
 
-def difference_of_rates(wins: int, of: int, wins_before: int, of_before: int) -> Difference:
+def difference_of_rates(wins: int, of: int, wins_before: int, of_before: int) -> MeanDifference:
     """Effect in the rate itself, 0..1."""
     if not of or not of_before:
-        return Difference(wins / of if of else 0.0, wins_before / of_before if of_before else 0.0, 0.0, 0.0)
+        return MeanDifference(wins / of if of else 0.0, wins_before / of_before if of_before else 0.0, 0.0, 0.0)
     a, b = wins / of, wins_before / of_before
     pooled = (wins + wins_before) / (of + of_before)
     error = math.sqrt(pooled * (1 - pooled) * (1 / of + 1 / of_before))
-    return Difference(a, b, a - b, (a - b) / error if error else 0.0)
+    return MeanDifference(a, b, a - b, (a - b) / error if error else 0.0)
 
 
 def _mean(values: Sequence[int]) -> float:

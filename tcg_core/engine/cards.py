@@ -19,7 +19,7 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Card:
+class CardData:
     """One card. ``card_type``: 0 Pokémon, 1 Item, 2 Tool, 3 Supporter, 4 Stadium, 5 Basic Energy, 6 Special Energy.
 
     ``pokemon_type``: 0 none, 1 normal, 2 fossil Item, 3 ex, 4 Mega ex; ``ex`` is false for a Mega ex. ``energy_type``,
@@ -66,7 +66,7 @@ class Attack:
 
 
 @functools.cache
-def load_cards(generation: str) -> tuple[Card, ...]:
+def load_cards(generation: str) -> tuple[CardData, ...]:
     """All cards of ``generation`` in id order (v1: 1,267; v2: 1,431)."""
     raw = json.loads(load_library(check_generation(generation)).AllCard())
     return tuple(sorted((_card(value) for value in raw), key=lambda card: card.card_id))
@@ -81,7 +81,7 @@ def load_attacks(generation: str) -> tuple[Attack, ...]:
 
 
 @functools.cache
-def cards_by_id(generation: str) -> dict[int, Card]:
+def cards_by_id(generation: str) -> dict[int, CardData]:
     """The cards of ``generation`` by id. Shared: do not change it."""
     return {card.card_id: card for card in load_cards(generation)}
 
@@ -92,8 +92,8 @@ def attacks_by_id(generation: str) -> dict[int, Attack]:
     return {attack.attack_id: attack for attack in load_attacks(generation)}
 
 
-def _card(value: dict[str, Any]) -> Card:
-    return Card(
+def _card(value: dict[str, Any]) -> CardData:
+    return CardData(
         card_id=value["cardId"],
         name=value["name"],
         card_type=value["cardType"],

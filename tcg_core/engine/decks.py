@@ -12,7 +12,7 @@ from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.errors import UnknownId
 from tcg_core.base.home import Home
 from tcg_core.engine.battle import DECK_RULES, DECK_SIZE
-from tcg_core.engine.cards import BASIC_ENERGY, POKEMON, Card, cards_by_id, load_cards
+from tcg_core.engine.cards import BASIC_ENERGY, POKEMON, CardData, cards_by_id, load_cards
 from tcg_core.engine.errors import DeckError
 from tcg_core.engine.library import REMEDY, EngineMissing, check_generation, engine_directory
 
@@ -107,7 +107,7 @@ def deck_error(generation: str, ids: Sequence[int]) -> tuple[int, str]:
     return 0, ""
 
 
-def is_basic_pokemon(card: Card) -> bool:
+def is_basic_pokemon(card: CardData) -> bool:
     """Whether the card counts as the Basic Pokémon that a deck needs."""
     return card.card_type == POKEMON and card.basic
 
@@ -141,7 +141,7 @@ def random_legal_deck(generation: str, seed: int) -> tuple[int, ...]:
     return tuple(deck[:DECK_SIZE])
 
 
-def _family(rng: random.Random, cards: Sequence[Card], basic: Card) -> list[Card]:
+def _family(rng: random.Random, cards: Sequence[CardData], basic: CardData) -> list[CardData]:
     family = [basic]
     while True:
         nexts = [card for card in cards if card.card_type == POKEMON and card.evolves_from == family[-1].name]
@@ -150,7 +150,7 @@ def _family(rng: random.Random, cards: Sequence[Card], basic: Card) -> list[Card
         family.append(rng.choice(nexts))
 
 
-def _add(deck: list[int], names: Counter[str], card: Card, count: int) -> None:
+def _add(deck: list[int], names: Counter[str], card: CardData, count: int) -> None:
     count = min(count, COPIES - names[card.name])
     names[card.name] += count
     deck.extend([card.card_id] * count)

@@ -55,7 +55,7 @@ class HiddenZones:
 
 
 @dataclass(frozen=True)
-class Node:
+class SearchState:
     """A state inside a search: its number and the deciding seat's observation (keys select, logs, current)."""
 
     search_id: int
@@ -72,7 +72,7 @@ class Lookahead:
         if not self._agent:
             raise EngineBroken(f"engine {generation}: AgentStart gave nothing")
 
-    def begin(self, blob: str, zones: HiddenZones, manual_coin: bool = True) -> Node:
+    def begin(self, blob: str, zones: HiddenZones, manual_coin: bool = True) -> SearchState:
         """Starts a search at the state of ``blob``, dropping the one before. With ``manual_coin`` every coin is a decision
         (context COIN_HEAD), so that nothing but the order after a shuffle is left to chance.
 
@@ -86,7 +86,7 @@ class Lookahead:
         arrays += [_slots(part, other) for part in (zones.other_deck, zones.other_prizes, zones.other_hand, zones.other_active)]
         return self._node(self._library.SearchBegin(self._agent, data, len(data), *arrays, int(manual_coin)), "SearchBegin")
 
-    def step(self, node: Node, picks: Sequence[int]) -> Node:
+    def step(self, node: SearchState, picks: Sequence[int]) -> SearchState:
         """The state after answering ``node``, which stays as it is and can be answered otherwise. Raises
         :class:`LookaheadRefused`."""
         values = (ctypes.c_int * max(len(picks), 1))(*picks)
@@ -103,11 +103,11 @@ class Lookahead:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.end()
 
-    def _node(self, answer: bytes, what: str) -> Node:
+    def _node(self, answer: bytes, what: str) -> SearchState:
         told: dict[str, Any] = _decode(answer)
         if told["error"]:
             raise LookaheadRefused(told["error"], what)
-        return Node(told["state"]["searchId"], told["state"]["observation"])
+        return SearchState(told["state"]["searchId"], told["state"]["observation"])
 
 
 def _slots(ids: Sequence[int], filler: Sequence[int]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tcg_core.encode.observation import Observation
 from tcg_core.encode.tracker import Tracker
-from tcg_core.engine.search import Lookahead, LookaheadRefused, Node
+from tcg_core.engine.search import Lookahead, LookaheadRefused, SearchState
 from tcg_core.lookahead.guess import guess
 from tcg_core.lookahead.settings import WouldKo
 
@@ -75,7 +75,9 @@ def look(
     return Verdict(option, attack, knocked / count, sum(taken) / count, wins / count, count, failed)
 
 
-def _play(ahead: Lookahead, node: Node, picks: list[int], side: int, limit: int, rng: random.Random) -> dict[str, Any] | None:
+def _play(
+    ahead: Lookahead, node: SearchState, picks: list[int], side: int, limit: int, rng: random.Random
+) -> dict[str, Any] | None:
     """The table at the end of the turn that ``picks`` is answered in; None if it does not end within ``limit`` answers. Whoever
     is asked (a promotion is the opponent's) answers at random, with as few picks as allowed."""
     turn = node.observation["current"]["turn"]

@@ -18,7 +18,7 @@ from tcg_core.ops.errors import BackupError
 from tcg_core.ops.listing import is_database, known_hashes, list_home, walk, wanted
 from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.objects import Store, Stored
-from tcg_core.ops.record import RECORDS, Entry, Record, names_of, read_record, stamp, write_record
+from tcg_core.ops.record import RECORDS, BackupEntry, BackupRecord, names_of, read_record, stamp, write_record
 
 LOG = logging.getLogger("tcg")
 #: A training run that goes on while it is copied is read again this often until its pointers name what was copied.
@@ -30,7 +30,7 @@ _SPARE_BYTES = 64 << 20
 class BackedUp:
     """A finished backup: its record, and how much of it was new."""
 
-    record: Record
+    record: BackupRecord
     path: Path
     copied: int
     copied_bytes: int
@@ -49,7 +49,7 @@ def backup(home: Home, destination: Path) -> BackedUp:
         return _Copying(home, destination).run()
 
 
-def check_backup(destination: Path, name: str = "") -> Record:
+def check_backup(destination: Path, name: str = "") -> BackupRecord:
     """Reads every object of a backup again; raises :class:`BackupError` naming the first that is missing or damaged."""
     record, store = read_record(destination, name), Store(destination)
     for sha256 in sorted({entry.sha256 for entry in record.entries}):
@@ -97,7 +97,7 @@ class _Copying:
     def __init__(self, home: Home, destination: Path) -> None:
         self.home, self.destination = home, destination
         self.store = Store(destination)
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, BackupEntry] = {}
         self.damaged: list[str] = []
         self.copied = self.copied_bytes = 0
 
@@ -113,7 +113,7 @@ class _Copying:
                 self._take(name, known.get(name))
         for run in listing.runs:
             self._take_run(run)
-        record = Record(made_at, tuple(self.entries[name] for name in sorted(self.entries)), tuple(self.damaged))
+        record = BackupRecord(made_at, tuple(self.entries[name] for name in sorted(self.entries)), tuple(self.damaged))
         path = write_record(self.destination, record)
         return BackedUp(record, path, self.copied, self.copied_bytes)
 
@@ -129,7 +129,7 @@ class _Copying:
         except IntegrityError as error:
             if expected and self.store.path_of(expected).is_file():
                 size = self.store.path_of(expected).stat().st_size
-                self.entries[name] = Entry(name, expected, size, path.stat().st_mtime_ns)
+                self.entries[name] = BackupEntry(name, expected, size, path.stat().st_mtime_ns)
                 self.damaged.append(f"{error} (the backup has it as it was)")
             else:
                 self.damaged.append(str(error))
@@ -158,7 +158,7 @@ class _Copying:
 
     def _note(self, path: Path, stored: Stored) -> None:
         name = path.relative_to(self.home.root).as_posix()
-        self.entries[name] = Entry(name, stored.sha256, stored.bytes, path.stat().st_mtime_ns)
+        self.entries[name] = BackupEntry(name, stored.sha256, stored.bytes, path.stat().st_mtime_ns)
         if stored.copied:
             self.copied += 1
             self.copied_bytes += stored.bytes

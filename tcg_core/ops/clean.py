@@ -13,7 +13,7 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.kinds import DAY, STAGED
 from tcg_core.lineage.graph import registered
 from tcg_core.ops.lock import ops_lock
-from tcg_core.ops.plan import REPORTS, Item, Plan, make_plan
+from tcg_core.ops.plan import REPORTS, CleanUpPlan, Item, make_plan
 from tcg_core.ops.retention import Retention
 from tcg_core.train.lock import trainer_lock
 
@@ -24,7 +24,7 @@ LOG = logging.getLogger("tcg")
 class Cleaned:
     """What was done."""
 
-    plan: Plan
+    plan: CleanUpPlan
     freed: int
 
 
@@ -58,7 +58,7 @@ def _moved_on(home: Home, key: Key, seen: str) -> bool:
     return found is None or found[0] != seen or any(row["kind"] not in REPORTS for row in users)
 
 
-def _in_order(home: Home, plan: Plan) -> list[Item]:
+def _in_order(home: Home, plan: CleanUpPlan) -> list[Item]:
     """What was made before what it was made from, so that at no moment something is left without its lineage."""
     with catalog(home) as connection:
         heights = registered(connection).heights()

@@ -47,7 +47,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CleanUpPlan:
     """All items in the order in which they are done, later stages before earlier ones; and why everything else stays."""
 
     items: tuple[Item, ...]
@@ -59,7 +59,7 @@ class Plan:
         return sum(item.bytes for item in self.items if item.action == "remove")
 
 
-def make_plan(home: Home, retention: Retention) -> Plan:
+def make_plan(home: Home, retention: Retention) -> CleanUpPlan:
     """Looks at registry and disk; changes nothing. Raises :class:`TcgError` for an id in ``retention.keep`` that is not there."""
     rows = rows_of(home)
     with catalog(home) as connection:
@@ -106,7 +106,7 @@ def make_plan(home: Home, retention: Retention) -> Plan:
         gone = {item.key for item in versions}
         stay = {(kind, row.dataset_id) for row in datasets for kind in (DAY, STAGED) if (DAY, row.dataset_id) not in gone}
         items += _old_archives(rows, archives, {visit.key for visit in graph.back(*why, *stay)})
-    return Plan(tuple(items), why)
+    return CleanUpPlan(tuple(items), why)
 
 
 def days_since(at: str) -> float:

@@ -16,7 +16,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Entry:
+class BackupEntry:
     """One file: its path below the home, content hash, size and modification time."""
 
     path: str
@@ -26,11 +26,11 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Record:
+class BackupRecord:
     """One backup. ``damaged``: files of the home that could not be stored as they should be, and why."""
 
     made_at: str
-    entries: tuple[Entry, ...]
+    entries: tuple[BackupEntry, ...]
     damaged: tuple[str, ...]
     package_version: str = field(default_factory=package_version)
     version: int = VERSION
@@ -61,7 +61,7 @@ def time_of(name: str) -> datetime:
     return datetime.strptime(name.rsplit("-", 1)[0], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC)
 
 
-def write_record(root: Path, record: Record) -> Path:
+def write_record(root: Path, record: BackupRecord) -> Path:
     """Writes the record: from now on the backup exists."""
     path = root / RECORDS / f"{record.name}.json"
     write_json(path, asdict(record) | {"content": record.content})
@@ -73,7 +73,7 @@ def names_of(root: Path) -> list[str]:
     return sorted(path.stem for path in (root / RECORDS).glob("[!.]*.json"))
 
 
-def read_record(root: Path, name: str = "") -> Record:
+def read_record(root: Path, name: str = "") -> BackupRecord:
     """A backup by name, the last without; raises :class:`BackupError` naming the file if there is none or it was changed."""
     names = names_of(root)
     if not names:
@@ -84,8 +84,8 @@ def read_record(root: Path, name: str = "") -> Record:
     try:
         values: dict[str, Any] = json.loads(path.read_text())
         content = values.pop("content")
-        entries = tuple(Entry(**entry) for entry in values["entries"])
-        record = Record(**values | {"entries": entries, "damaged": tuple(values["damaged"])})
+        entries = tuple(BackupEntry(**entry) for entry in values["entries"])
+        record = BackupRecord(**values | {"entries": entries, "damaged": tuple(values["damaged"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BackupError(f"{path} is not a backup's record: {error}") from None
     if record.version > VERSION:

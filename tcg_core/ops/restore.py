@@ -13,14 +13,14 @@ from tcg_core.ops.errors import BackupError, HomeNotEmpty
 from tcg_core.ops.listing import RESTORING, walk
 from tcg_core.ops.lock import NAME, ops_lock
 from tcg_core.ops.objects import Store
-from tcg_core.ops.record import Entry, Record, read_record
+from tcg_core.ops.record import BackupEntry, BackupRecord, read_record
 
 
 @dataclass(frozen=True)
 class Restored:
     """What was restored. ``missing``: artifacts that the restored catalog names and the backup did not hold."""
 
-    record: Record
+    record: BackupRecord
     written: int
     missing: tuple[str, ...]
 
@@ -46,12 +46,12 @@ def restore(home: Home, source: Path, name: str = "") -> Restored:
     return Restored(record, written, _missing(home))
 
 
-def _require_inside(home: Home, entry: Entry) -> None:
+def _require_inside(home: Home, entry: BackupEntry) -> None:
     if not (home.root / entry.path).resolve().is_relative_to(home.root.resolve()):
         raise BackupError(f"the backup names {entry.path}, which lies outside the data home")
 
 
-def _require_empty(home: Home, record: Record) -> None:
+def _require_empty(home: Home, record: BackupRecord) -> None:
     marker = home.root / RESTORING
     if marker.is_file():
         begun = json.loads(marker.read_text())["backup"]
@@ -63,7 +63,7 @@ def _require_empty(home: Home, record: Record) -> None:
         raise HomeNotEmpty(f"{home.root} is not empty, it holds {held[0]} ({len(held)} files): name an empty one by TCG_DATA")
 
 
-def _write(target: Path, entry: Entry, store: Store) -> int:
+def _write(target: Path, entry: BackupEntry, store: Store) -> int:
     """Writes one file unless it is there as it should be; 1 if it was written."""
     if target.is_file() and target.stat().st_size == entry.bytes and sha256_file(target) == entry.sha256:
         return 0

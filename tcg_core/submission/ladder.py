@@ -47,7 +47,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Record:
+class LadderRecord:
     """All that is known of one submission on the ladder, in order of time."""
 
     submission: str
@@ -60,31 +60,31 @@ def ladder_path(home: Home, submission: str) -> Path:
     return home.root / "ladder" / f"{submission}.json"
 
 
-def read_record(home: Home, submission: str) -> Record:
+def read_record(home: Home, submission: str) -> LadderRecord:
     """The record, empty if there is none; raises :class:`LadderError` naming a file that is none."""
     path = ladder_path(home, submission)
     if not path.is_file():
-        return Record(submission)
+        return LadderRecord(submission)
     try:
         values = json.loads(path.read_text())
         pushes = tuple(Push(**item) for item in values["pushes"])
-        return Record(values["submission"], pushes, tuple(Score(**item) for item in values["scores"]))
+        return LadderRecord(values["submission"], pushes, tuple(Score(**item) for item in values["scores"]))
     except (ValueError, KeyError, TypeError) as error:
         raise LadderError(f"{path} is no ladder record: {error}") from None
 
 
-def records(home: Home) -> list[Record]:
+def records(home: Home) -> list[LadderRecord]:
     """All records, by submission."""
     return [read_record(home, path.stem) for path in sorted((home.root / "ladder").glob("[!.]*.json"))]
 
 
-def add_push(home: Home, submission: str, reference: str) -> Record:
+def add_push(home: Home, submission: str, reference: str) -> LadderRecord:
     """Notes that a submission was sent."""
     found = read_record(home, submission)
-    return _write(home, Record(submission, (*found.pushes, Push(now(), reference)), found.scores))
+    return _write(home, LadderRecord(submission, (*found.pushes, Push(now(), reference)), found.scores))
 
 
-def add_score(home: Home, submission: str, score: float, date: str, source: str = "entered") -> Record:
+def add_score(home: Home, submission: str, score: float, date: str, source: str = "entered") -> LadderRecord:
     """Keeps a score with its date; the same date and score again changes nothing.
 
     Raises :class:`~tcg_core.base.errors.UnknownId` for an unknown submission, :class:`LadderError` for a score that is no number,
@@ -98,10 +98,10 @@ def add_score(home: Home, submission: str, score: float, date: str, source: str 
     if any((item.date, item.score) == (date, score) for item in found.scores):
         return found
     scores = sorted((*found.scores, Score(date, float(score), source, now())), key=lambda item: (item.date, item.noted_at))
-    return _write(home, Record(submission, found.pushes, tuple(scores)))
+    return _write(home, LadderRecord(submission, found.pushes, tuple(scores)))
 
 
-def take_scores(home: Home, sent: Sequence[Sent]) -> list[Record]:
+def take_scores(home: Home, sent: Sequence[Sent]) -> list[LadderRecord]:
     """Keeps today's listed scores of what was sent from here; returns the records that gained one."""
     listed = {item.ref: item for item in sent}
     changed = []
@@ -115,6 +115,6 @@ def take_scores(home: Home, sent: Sequence[Sent]) -> list[Record]:
     return changed
 
 
-def _write(home: Home, record: Record) -> Record:
+def _write(home: Home, record: LadderRecord) -> LadderRecord:
     write_json(ladder_path(home, record.submission), asdict(record))
     return record

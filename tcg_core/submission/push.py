@@ -15,7 +15,7 @@ from tcg_core.catalog import registry
 from tcg_core.catalog.connection import now
 from tcg_core.catalog.promotions import champion, history
 from tcg_core.fetch.competition import Competition
-from tcg_core.submission.ladder import NOISE_TEXT, Record, add_push, read_record
+from tcg_core.submission.ladder import NOISE_TEXT, LadderRecord, add_push, read_record
 from tcg_core.submission.names import ARCHIVE, KIND
 
 #: Submissions that Kaggle takes a day (UTC), and how many of the latest stay active.
@@ -56,7 +56,7 @@ def propose(home: Home, submission: str, competition: Competition) -> Proposal:
     return Proposal(submission, directory / ARCHIVE, A_DAY - used, _facts(home, manifest, directory))
 
 
-def push(home: Home, proposal: Proposal, competition: Competition, typed: str) -> Record:
+def push(home: Home, proposal: Proposal, competition: Competition, typed: str) -> LadderRecord:
     """Sends it if ``typed`` is what the proposal asks for; returns the ladder's record. Raises :class:`PushRefused`."""
     if typed.strip() != proposal.typed:
         raise PushRefused(f"not sent: {proposal.typed} was asked for, {typed.strip()[:40]!r} was typed")
@@ -64,7 +64,7 @@ def push(home: Home, proposal: Proposal, competition: Competition, typed: str) -
     return add_push(home, proposal.submission, reference)
 
 
-def confirm_and_push(home: Home, submission: str, competition: Competition, show: Callable[[Proposal], str]) -> Record:
+def confirm_and_push(home: Home, submission: str, competition: Competition, show: Callable[[Proposal], str]) -> LadderRecord:
     """The whole of it; ``show`` presents the proposal to a person and returns what was typed."""
     proposal = propose(home, submission, competition)
     return push(home, proposal, competition, show(proposal))

@@ -15,7 +15,7 @@ from tcg_core.train.prefetch import ahead
 from tcg_core.train.runs import pointers
 from tcg_core.train.runs.state import Running
 from tcg_core.train.session import Session
-from tcg_core.train.shown import Clock, Report, brief, show_epoch, show_update
+from tcg_core.train.shown import Report, Stopwatch, brief, show_epoch, show_update
 from tcg_core.train.stop import Stop
 from tcg_core.train.validate import validate
 
@@ -60,7 +60,7 @@ def _train_epoch(session: Session, board: Board, report: Report, latest_every: i
         progress.running = Running()
         progress.processed.append([0, 0, 0])
     title = f"train epoch {epoch + 1}/{plan.recipe.epochs}"
-    clock = Clock()
+    clock = Stopwatch()
     items = ahead(session.prepare_train, list(range(progress.microbatch, count)))
     with closing(items), phase(title, count - progress.microbatch, "microbatches") as advance:
         stream = clock.watch(items)

@@ -27,7 +27,7 @@ _SECONDS_BETWEEN_REPORTS = 1.0
 
 
 @dataclass
-class Clock:
+class Stopwatch:
     """Where the time went since it was last added to a run's sums, seconds: all of it, and waiting for data."""
 
     started: float = field(default_factory=time.monotonic)
@@ -65,7 +65,9 @@ def brief(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def show_update(session: Session, board: Board, report: Report, done: Updated, rate: float, seconds: float, clock: Clock) -> None:
+def show_update(
+    session: Session, board: Board, report: Report, done: Updated, rate: float, seconds: float, clock: Stopwatch
+) -> None:
     """Writes an update's tags, and reports it unless one was reported less than a second before."""
     weights, updates = session.aux_weights, session.progress.updates
     aux = sum(weights[name] * value for name, value in done.heads.items()) / done.valid if done.valid else 0.0

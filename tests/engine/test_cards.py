@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tcg_core.engine.cards import Attack, Card, attacks_by_id, cards_by_id, load_attacks, load_cards
+from tcg_core.engine.cards import Attack, CardData, attacks_by_id, cards_by_id, load_attacks, load_cards
 from tcg_core.engine.library import load_library
 
 COUNTS = {"v1": (1267, 1556), "v2": (1431, 1755)}
@@ -22,7 +22,7 @@ def test_counts_ids_and_links(generation: str) -> None:
 @pytest.mark.parametrize("generation", COUNTS)
 def test_every_field_of_the_engine_is_kept(generation: str) -> None:
     library = load_library(generation)
-    assert all(len(card) == len(Card.__dataclass_fields__) for card in json.loads(library.AllCard()))
+    assert all(len(card) == len(CardData.__dataclass_fields__) for card in json.loads(library.AllCard()))
     assert all(len(attack) == len(Attack.__dataclass_fields__) for attack in json.loads(library.AllAttack()))
 
 

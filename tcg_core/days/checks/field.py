@@ -3,7 +3,7 @@
 from collections import Counter
 
 from tcg_core.base.checks import Check
-from tcg_core.days.field import Difference, Field, difference_of_means, difference_of_rates, distance, expected_distance
+from tcg_core.days.field import Field, MeanDifference, difference_of_means, difference_of_rates, distance, expected_distance
 
 FIELD_CHECKS = ("decks", "names", "versions", "game_length", "first_player")
 #: A distance is large when it is both above the floor and beyond this many times what sampling alone gives: seats of one team
@@ -46,7 +46,7 @@ def _versions(now: Counter[str], before: Counter[str], days: int) -> Check:
     return Check("versions", not new, message, "WARN", {"new": new})
 
 
-def _difference(name: str, found: Difference, limit: float, told: str) -> Check:
+def _difference(name: str, found: MeanDifference, limit: float, told: str) -> Check:
     moved = abs(found.effect) > limit and abs(found.z) > STANDARD_ERRORS
     message = f"{told} (effect {found.effect:+.3f}, {found.z:+.1f} standard errors)"
     return Check(

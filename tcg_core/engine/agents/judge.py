@@ -3,7 +3,7 @@
 from tcg_core.engine.agents.damage import expected, milled, missing, own_energy_lost, recoil
 from tcg_core.engine.agents.roles import roles
 from tcg_core.engine.agents.view import Pokemon, View
-from tcg_core.engine.cards import BASIC_ENERGY, ITEM, POKEMON, SPECIAL_ENERGY, SUPPORTER, Attack, Card
+from tcg_core.engine.cards import BASIC_ENERGY, ITEM, POKEMON, SPECIAL_ENERGY, SUPPORTER, Attack, CardData
 
 KNOCK_OUT, WIN = 1000.0, 100000.0
 _STATUS = ("Paralyzed", "Asleep", "Confused", "Poisoned", "Burned")
@@ -134,7 +134,7 @@ def need(view: View, card_id: int) -> float:
     return (45.0 if card.card_type == ITEM else 20.0) - 10 * copies
 
 
-def fresh(card: Card) -> Pokemon:
+def fresh(card: CardData) -> Pokemon:
     """A card as it would come into play."""
     return {"id": card.card_id, "hp": card.hp, "maxHp": card.hp, "energies": []}
 

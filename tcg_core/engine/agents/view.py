@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tcg_core.engine.cards import Attack, Card, attacks_by_id, cards_by_id
+from tcg_core.engine.cards import Attack, CardData, attacks_by_id, cards_by_id
 
 Pokemon = dict[str, Any]
 DECK, HAND, DISCARD, ACTIVE, BENCH, PRIZE, STADIUM, LOOKING = 1, 2, 3, 4, 5, 6, 7, 12
@@ -39,7 +39,7 @@ class View:
         """Our Pokémon in play, the Active one first."""
         return [pokemon for pokemon in (*self.mine["active"], *self.mine["bench"]) if pokemon]
 
-    def card(self, card_id: int) -> Card | None:
+    def card(self, card_id: int) -> CardData | None:
         """The card of an id, None where the table does not know it."""
         return self.cards.get(card_id)
 
