@@ -10,7 +10,7 @@ import pyarrow.parquet as parquet
 from tcg_core.arena.errors import ArenaError
 from tcg_core.arena.opponents import SUBMISSION
 from tcg_core.arena.results import game_of
-from tcg_core.arena.schedule import Schedule, load_schedule
+from tcg_core.arena.schedule import TournamentSchedule, load_schedule
 from tcg_core.arena.summary import Summary, summarise
 from tcg_core.arena.tournament import KIND as TOURNAMENT
 from tcg_core.arena.tournament import TABLE
@@ -45,7 +45,7 @@ class Judged:
     """A finished tournament: its candidate's submission id, and what was played by opponent's name."""
 
     candidate: str
-    schedule: Schedule
+    schedule: TournamentSchedule
     summaries: Mapping[str, Summary]
 
     def against(self, incumbent: str) -> Judgement:
@@ -94,7 +94,7 @@ def _judged(home: Home, tournament_id: str) -> Judged:
     return Judged(candidate.id, schedule, summaries_of(schedule, directory))
 
 
-def summaries_of(schedule: Schedule, directory: Path) -> dict[str, Summary]:
+def summaries_of(schedule: TournamentSchedule, directory: Path) -> dict[str, Summary]:
     """Summaries by opponent's name, from the game table of a tournament's directory."""
     games = [game_of(row) for row in parquet.read_table(directory / TABLE).to_pylist()]
     names = [player.name for player in schedule.players[1:]]

@@ -7,8 +7,8 @@ other, each with a full clock and a fresh shuffle, until one seat cannot be caug
 import time
 from typing import Any, Literal, TypeVar
 
-from tcg_core.arena.results import ENGINE_REASONS, Game, Outcome, Round
-from tcg_core.arena.schedule import Schedule, ScheduledGame
+from tcg_core.arena.results import ENGINE_REASONS, MatchResult, Outcome, Round
+from tcg_core.arena.schedule import ScheduledGame, TournamentSchedule
 from tcg_core.arena.seats import Question, Reply
 from tcg_core.engine.battle import Battle
 from tcg_core.engine.errors import DeckRejected, IllegalAnswer
@@ -22,10 +22,10 @@ _DECK_REQUEST: dict[str, Any] = {"select": None, "logs": [], "current": None, "s
 class Match:
     """A scheduled match being played. While :attr:`result` is None, :attr:`seat` is to be asked :meth:`question`."""
 
-    def __init__(self, schedule: Schedule, game: ScheduledGame) -> None:
+    def __init__(self, schedule: TournamentSchedule, game: ScheduledGame) -> None:
         self.game = game
         self.name = f"{game.index}"
-        self.result: Game | None = None
+        self.result: MatchResult | None = None
         self._schedule = schedule
         self._candidate = schedule.candidate_seat(game)
         self._battle: Battle | None = None
@@ -151,7 +151,7 @@ class Match:
     ) -> None:
         """``last``: outcome of the last game where it is not that of the match."""
         self._note(last or outcome, reason)
-        self.result = Game(
+        self.result = MatchResult(
             index=self.game.index,
             pair=self.game.pair,
             opponent=self._schedule.players[self._schedule.opponent_of(self.game)].name,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tcg_core.arena.errors import OpponentError
-from tcg_core.arena.schedule import Player
+from tcg_core.arena.schedule import Contestant
 from tcg_core.base.code import code_version
 from tcg_core.base.digest import sha256_file, sha256_json
 from tcg_core.base.errors import TcgError, UnknownId
@@ -26,7 +26,7 @@ _SUFFIXES = (".tar.gz", ".tgz")
 _DECK_REQUEST: dict[str, Any] = {"select": None, "logs": [], "current": None, "search_begin_input": None, "step": 0}
 
 
-def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Player:
+def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Contestant:
     """The player called ``spec``: a baseline (``heuristic``, or ``heuristic:NAME`` with a deck of the registry), a
     submission's id, a ``.tar.gz``, or a folder with a ``main.py``.
 
@@ -35,7 +35,7 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Pla
     name, _, own_deck = spec.partition(":")
     if name in BASELINES:
         cards = resolve_deck(home, own_deck or deck)
-        return _checked(Player(spec, BASELINE, spec, code_version("baseline"), own_deck or deck, cards), generation)
+        return _checked(Contestant(spec, BASELINE, spec, code_version("baseline"), own_deck or deck, cards), generation)
     source = source_of(home, spec)
     with unpacked(source) as folder:
         if is_submission(folder):
@@ -43,10 +43,12 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Pla
             if generation not in manifest.config["generations"]:
                 known = ", ".join(manifest.config["generations"])
                 raise OpponentError(f"opponent {spec!r} plays engine generations {known}, not {generation}")
-            player = Player(manifest.id[:8], SUBMISSION, spec, hash_of(source), manifest.config["deck"], read_deck(folder / DECK))
+            player = Contestant(
+                manifest.id[:8], SUBMISSION, spec, hash_of(source), manifest.config["deck"], read_deck(folder / DECK)
+            )
         else:
             label = source.name.removesuffix(".tar.gz").removesuffix(".tgz")
-            player = Player(label, FOREIGN, spec, hash_of(source), "own", _asked_deck(spec, folder))
+            player = Contestant(label, FOREIGN, spec, hash_of(source), "own", _asked_deck(spec, folder))
     return _checked(player, generation)
 
 
@@ -124,7 +126,7 @@ def _asked_deck(spec: str, folder: Path) -> tuple[int, ...]:
     return tuple(deck)
 
 
-def _checked(player: Player, generation: str) -> Player:
+def _checked(player: Contestant, generation: str) -> Contestant:
     try:
         validate_deck(generation, player.cards)
     except DeckError as error:

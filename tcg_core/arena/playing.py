@@ -7,21 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from tcg_core.arena.match import Match
-from tcg_core.arena.results import Game
-from tcg_core.arena.schedule import Schedule, ScheduledGame
+from tcg_core.arena.results import MatchResult
+from tcg_core.arena.schedule import ScheduledGame, TournamentSchedule
 from tcg_core.arena.seats import Seat, open_seat
 from tcg_core.base.home import Home
 
 #: Games in play at once where every seat takes many: enough that rows of like size can be asked together.
 TOGETHER = 32
 
-Sink = Callable[[Game], None]
+Sink = Callable[[MatchResult], None]
 Starting = Callable[[ScheduledGame], None]
 
 
 def play_games(
     home: Home,
-    schedule: Schedule,
+    schedule: TournamentSchedule,
     indices: Sequence[int],
     sink: Sink,
     together: int = TOGETHER,
@@ -45,7 +45,12 @@ def play_games(
 
 
 def _play(
-    schedule: Schedule, games: Sequence[ScheduledGame], seats: dict[int, Seat], sink: Sink, width: int, starting: Starting
+    schedule: TournamentSchedule,
+    games: Sequence[ScheduledGame],
+    seats: dict[int, Seat],
+    sink: Sink,
+    width: int,
+    starting: Starting,
 ) -> None:
     waiting = list(reversed(games))
     running: list[Match] = []

@@ -18,8 +18,8 @@ from tcg_core.arena.errors import ArenaError
 from tcg_core.arena.match import Match
 from tcg_core.arena.opponents import FOREIGN
 from tcg_core.arena.playing import TOGETHER
-from tcg_core.arena.results import Game
-from tcg_core.arena.schedule import Schedule
+from tcg_core.arena.results import MatchResult
+from tcg_core.arena.schedule import TournamentSchedule
 from tcg_core.arena.worker import CURRENT, SCRATCH, Job, game_path, note_path, read_games
 from tcg_core.base.atomic import write_json
 from tcg_core.base.home import Home
@@ -42,8 +42,8 @@ class _Worker:
 
 
 def run_schedule(
-    home: Home, schedule: Schedule, directory: Path, workers: int, title: str = "tournament", only: Sequence[int] = ()
-) -> dict[int, Game]:
+    home: Home, schedule: TournamentSchedule, directory: Path, workers: int, title: str = "tournament", only: Sequence[int] = ()
+) -> dict[int, MatchResult]:
     """Plays what is missing of ``schedule`` in ``directory`` (where it is stored) and returns all games by index; of the
     games ``only``, if any are named.
 
@@ -74,7 +74,7 @@ def run_schedule(
     return read_games(directory)
 
 
-def _shares(schedule: Schedule, indices: Sequence[int], workers: int) -> list[list[int]]:
+def _shares(schedule: TournamentSchedule, indices: Sequence[int], workers: int) -> list[list[int]]:
     """Missing games by worker, whole pairs together."""
     shares: list[list[int]] = [[] for _ in range(max(1, workers))]
     pairs = sorted({schedule.games[index].pair for index in indices})
@@ -100,7 +100,7 @@ def _start(job: Job) -> _Worker:
     return _Worker(process, errors, job)
 
 
-def _ended(schedule: Schedule, directory: Path, worker: _Worker) -> _Worker | None:
+def _ended(schedule: TournamentSchedule, directory: Path, worker: _Worker) -> _Worker | None:
     """What to do after a worker ended: nothing, or a cautious one in its place."""
     code, said = worker.process.returncode, _said(worker)
     _release(worker)
@@ -126,7 +126,7 @@ def _ended(schedule: Schedule, directory: Path, worker: _Worker) -> _Worker | No
     return started
 
 
-def _record(schedule: Schedule, directory: Path, index: int, code: int, detail: str) -> None:
+def _record(schedule: TournamentSchedule, directory: Path, index: int, code: int, detail: str) -> None:
     """The game's result: the engine aborts or faults by itself, but only somebody else kills; an agent that is not ours can."""
     match = Match(schedule, schedule.games[index])
     opponent = schedule.players[schedule.opponent_of(match.game)]

@@ -6,7 +6,7 @@ from html import escape
 from tcg_core.arena import tables
 from tcg_core.arena.forest import Forest
 from tcg_core.arena.plots import histogram
-from tcg_core.arena.schedule import Schedule
+from tcg_core.arena.schedule import TournamentSchedule
 from tcg_core.arena.stats.power import games_needed, minimal_detectable_score
 from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import Summary
@@ -34,7 +34,11 @@ svg { font-family: system-ui, sans-serif; } svg text { fill: #1b1f24; }
 
 
 def report(
-    identity: str, schedule: Schedule, summaries: Sequence[Summary], ratings: Mapping[str, Interval], about: Mapping[str, str]
+    identity: str,
+    schedule: TournamentSchedule,
+    summaries: Sequence[Summary],
+    ratings: Mapping[str, Interval],
+    about: Mapping[str, str],
 ) -> str:
     """The whole page. ``about``: names and values of the last table (hashes, engine)."""
     candidate = schedule.players[0].name

@@ -26,7 +26,7 @@ class Round:
 
 
 @dataclass(frozen=True)
-class Game:
+class MatchResult:
     """One finished match, seen from the candidate. Pairs (candidate, opponent) hold one value for each.
 
     outcome: of the match, ``none`` where it has no winner that counts (decision cap, engine failure); reason: of the last
@@ -109,7 +109,7 @@ SCHEMA = pa.schema(
 
 
 def table_row(
-    game: Game, generation: str, names: tuple[str, str], decks: tuple[str, str], seeds: tuple[int, int]
+    game: MatchResult, generation: str, names: tuple[str, str], decks: tuple[str, str], seeds: tuple[int, int]
 ) -> dict[str, Any]:
     """One row of :data:`SCHEMA`; names, decks and seeds are those of (candidate, opponent)."""
     row: dict[str, Any] = {
@@ -149,7 +149,7 @@ def table_row(
     return row
 
 
-def game_of(row: Mapping[str, Any]) -> Game:
+def game_of(row: Mapping[str, Any]) -> MatchResult:
     """The match of one row of :data:`SCHEMA`; inverse of :func:`table_row`. A table written before matches of several games
     has no ``rounds``: each match is its one game."""
     values = {
@@ -161,4 +161,4 @@ def game_of(row: Mapping[str, Any]) -> Game:
         Round(item["outcome"], item["reason"], item["turns"], (item["candidate_decisions"], item["opponent_decisions"]))
         for item in row.get("rounds") or ()
     )
-    return Game(**values, turns=row["turns"], wall=row["wall_seconds"], rounds=rounds)
+    return MatchResult(**values, turns=row["turns"], wall=row["wall_seconds"], rounds=rounds)

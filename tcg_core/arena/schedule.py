@@ -21,7 +21,7 @@ SCHEDULE_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Player:
+class Contestant:
     """Who plays: its name in the report, its kind (baseline, submission, foreign), how it is found again (``spec``), the
     hash over all its files, its deck's name and cards."""
 
@@ -44,14 +44,14 @@ class ScheduledGame:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TournamentSchedule:
     """All matches of a tournament. Contestant 0 is the candidate; it plays every other player.
 
     best_of: games of a match at most; decision_cap: of both seats together in a game; seconds_budget: of a seat in a game.
     """
 
     generation: str
-    players: tuple[Player, ...]
+    players: tuple[Contestant, ...]
     games: tuple[ScheduledGame, ...]
     seed: int
     nonce: str
@@ -81,14 +81,14 @@ class Schedule:
 
 def make_schedule(
     generation: str,
-    players: tuple[Player, ...],
+    players: tuple[Contestant, ...],
     games: int,
     seed: int,
     nonce: str,
     decision_cap: int = 3000,
     seconds_budget: float = 600.0,
     best_of: int = 1,
-) -> Schedule:
+) -> TournamentSchedule:
     """``games`` games, or matches where ``best_of`` is more than 1, of player 0 against each other player, both seats equally.
 
     Pairs of all opponents are interleaved, so that a schedule cut short has met everybody. Raises
@@ -112,12 +112,12 @@ def make_schedule(
             for seats in ((0, opponent), (opponent, 0)):
                 index = len(planned)
                 planned.append(ScheduledGame(index, number, seats, (_seed(seed, nonce, index, 0), _seed(seed, nonce, index, 1))))
-    schedule = Schedule(generation, players, tuple(planned), seed, nonce, decision_cap, float(seconds_budget), best_of)
+    schedule = TournamentSchedule(generation, players, tuple(planned), seed, nonce, decision_cap, float(seconds_budget), best_of)
     check_schedule(schedule)
     return schedule
 
 
-def check_schedule(schedule: Schedule) -> None:
+def check_schedule(schedule: TournamentSchedule) -> None:
     """Raises :class:`ScheduleError` naming the first fault: indices, pairs not swapped, seats not balanced; and
     :class:`~tcg_core.base.errors.ConfigError` for a ``best_of`` that the generation does not play."""
     check_best_of(schedule.generation, schedule.best_of)
@@ -133,19 +133,19 @@ def check_schedule(schedule: Schedule) -> None:
             raise ScheduleError(f"pair {pair}: seats {seats} are not one game and the same with seats swapped")
 
 
-def store_schedule(path: Path, schedule: Schedule) -> None:
+def store_schedule(path: Path, schedule: TournamentSchedule) -> None:
     """Writes the schedule as JSON, atomically."""
     write_json(path, _stored(schedule) | {"digest": schedule.digest})
 
 
-def load_schedule(path: Path) -> Schedule:
+def load_schedule(path: Path) -> TournamentSchedule:
     """Reads a stored schedule; raises :class:`ScheduleError` if it is missing, is none or does not match its digest."""
     try:
         values: dict[str, Any] = json.loads(path.read_text())
         digest = values.pop("digest")
     except (OSError, ValueError, KeyError) as error:
         raise ScheduleError(f"{path} is not a schedule: {error}") from None
-    schedule = from_dict(Schedule, values)
+    schedule = from_dict(TournamentSchedule, values)
     if schedule.digest != digest:
         raise ScheduleError(f"{path}: digest {digest[:12]} recorded, {schedule.digest[:12]} found: the schedule was changed")
     check_schedule(schedule)
@@ -157,7 +157,7 @@ def unit_of(best_of: int) -> str:
     return "games" if best_of == 1 else "matches"
 
 
-def _stored(schedule: Schedule) -> dict[str, Any]:
+def _stored(schedule: TournamentSchedule) -> dict[str, Any]:
     """As it is written. Best of one is not: schedules stored before there was a choice keep their digests."""
     values = to_dict(schedule)
     if schedule.best_of == 1:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.opponents import BASELINE, SUBMISSION, hash_of, source_of, unpack
-from tcg_core.arena.schedule import Player
+from tcg_core.arena.schedule import Contestant
 from tcg_core.base.home import Home
 from tcg_core.engine.agents import Agent, make_agent
 from tcg_core.submission.host.process import AgentFailure, AgentProcess, Limits, Reason
@@ -61,7 +61,7 @@ class BaselineSeat:
 
     together, cheap = True, True
 
-    def __init__(self, player: Player, generation: str) -> None:
+    def __init__(self, player: Contestant, generation: str) -> None:
         self._player = player
         self._generation = generation
         self._agents: dict[str, Agent] = {}
@@ -181,7 +181,7 @@ class ForeignSeat:
             self.end(game)
 
 
-def open_seat(home: Home, player: Player, generation: str, scratch: Path, best_of: int = 1) -> Seat:
+def open_seat(home: Home, player: Contestant, generation: str, scratch: Path, best_of: int = 1) -> Seat:
     """The seat of a scheduled player; ``scratch`` is a directory for private copies, ``best_of`` what the agent is told.
 
     Raises :class:`OpponentError` if its files are no longer those that were scheduled.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tcg_core.arena.results import Game, Round
+from tcg_core.arena.results import MatchResult, Round
 from tcg_core.arena.schedule import unit_of
 from tcg_core.arena.stats.power import minimal_detectable_score
 from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo, pentanomial, wilson
@@ -113,7 +113,7 @@ class Summary:
         return found
 
 
-def summarise(opponent: str, games: Iterable[Game], best_of: int = 1) -> Summary:
+def summarise(opponent: str, games: Iterable[MatchResult], best_of: int = 1) -> Summary:
     """The summary of one opponent's matches of at most ``best_of`` games, of which there is at least one."""
     played = sorted(games, key=lambda game: game.index)
     clean = [game for game in played if game.clean]
@@ -156,12 +156,12 @@ def _score(rounds: Sequence[Round]) -> str:
     return f"{won}-{drawn}-{lost}" if drawn else f"{won}-{lost}"
 
 
-def _wdl(games: Iterable[Game | Round]) -> tuple[int, int, int]:
+def _wdl(games: Iterable[MatchResult | Round]) -> tuple[int, int, int]:
     found = Counter(game.outcome for game in games)
     return found["win"], found["draw"], found["loss"]
 
 
-def _why_apart(game: Game) -> str:
+def _why_apart(game: MatchResult) -> str:
     if game.offender:
         return f"{game.offender} {game.reason}"
     return game.reason if game.outcome == "none" else "fallback"

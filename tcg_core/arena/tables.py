@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from tcg_core.arena.schedule import Schedule
+from tcg_core.arena.schedule import TournamentSchedule
 from tcg_core.arena.stats.score import Interval, likelihood_of_superiority, logistic_elo, normalised_elo, wilson
 from tcg_core.arena.summary import SPRT_ELO, Summary
 from tcg_core.engine.decks import deck_hash
@@ -99,7 +99,7 @@ def seats(summaries: Sequence[Summary]) -> str:
     )
 
 
-def decks(schedule: Schedule, summaries: Sequence[Summary]) -> str:
+def decks(schedule: TournamentSchedule, summaries: Sequence[Summary]) -> str:
     """Results by the opponent's deck, over all opponents that play it."""
     found: dict[str, list[int]] = {}
     names: dict[str, dict[str, None]] = {}
@@ -173,7 +173,7 @@ def health(candidate: str, summaries: Sequence[Summary]) -> str:
     return table(["player", unit, "errors", "time-outs", "fallbacks", f"{unit} shown apart", "why"], rows, text=(6,))
 
 
-def players(schedule: Schedule) -> str:
+def players(schedule: TournamentSchedule) -> str:
     """Who played, with hashes of deck and files."""
     rows = [[p.name, p.kind, p.spec, p.deck, deck_hash(p.cards)[:16], p.sha256[:16]] for p in schedule.players]
     return table(["player", "kind", "named as", "deck", "deck SHA-256", "files SHA-256"], rows, text=(1, 2, 3))

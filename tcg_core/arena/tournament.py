@@ -15,8 +15,8 @@ from tcg_core.arena.forest import Forest
 from tcg_core.arena.opponents import SUBMISSION, resolve
 from tcg_core.arena.pool import run_schedule
 from tcg_core.arena.report import report
-from tcg_core.arena.results import SCHEMA, Game, table_row
-from tcg_core.arena.schedule import Player, Schedule, load_schedule, make_schedule, store_schedule
+from tcg_core.arena.results import SCHEMA, MatchResult, table_row
+from tcg_core.arena.schedule import Contestant, TournamentSchedule, load_schedule, make_schedule, store_schedule
 from tcg_core.arena.stats.bradley_terry import Result, ratings
 from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import Summary, summarise
@@ -119,7 +119,7 @@ def _published(home: Home, directory: Path, reused: bool) -> Built:
 
 
 def _write(
-    directory: Path, identity: str, schedule: Schedule, games: Mapping[int, Game], about: Mapping[str, str]
+    directory: Path, identity: str, schedule: TournamentSchedule, games: Mapping[int, MatchResult], about: Mapping[str, str]
 ) -> dict[str, Any]:
     """All files of the tournament; returns its facts."""
     names = [player.name for player in schedule.players]
@@ -137,7 +137,7 @@ def _write(
     return facts
 
 
-def _facts(schedule: Schedule, summaries: Sequence[Summary], rated: Mapping[str, Interval]) -> dict[str, Any]:
+def _facts(schedule: TournamentSchedule, summaries: Sequence[Summary], rated: Mapping[str, Interval]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "rows": len(schedule.games),
         "games": sum(summary.games for summary in summaries),
@@ -164,7 +164,7 @@ def _ratings(candidate: str, summaries: Sequence[Summary]) -> Mapping[str, Inter
     return ratings(results) if results else {}
 
 
-def _table(schedule: Schedule, games: Mapping[int, Game]) -> pa.Table:
+def _table(schedule: TournamentSchedule, games: Mapping[int, MatchResult]) -> pa.Table:
     rows = []
     for index in sorted(games):
         game, planned = games[index], schedule.games[index]
@@ -182,7 +182,7 @@ def _table(schedule: Schedule, games: Mapping[int, Game]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def _others(home: Home, players: Sequence[Player]) -> tuple[Input, ...]:
+def _others(home: Home, players: Sequence[Contestant]) -> tuple[Input, ...]:
     """Opponents that are artifacts of this home, as inputs."""
     found = []
     for player in players[1:]:

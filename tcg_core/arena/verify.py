@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tcg_core.arena.results import game_of
-from tcg_core.arena.schedule import Schedule
+from tcg_core.arena.schedule import TournamentSchedule
 from tcg_core.base.checks import Check
 from tcg_core.engine.score import winner
 
 
-def tournament_checks(schedule: Schedule, rows: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
+def tournament_checks(schedule: TournamentSchedule, rows: Sequence[Mapping[str, Any]]) -> tuple[Check, ...]:
     """seats_balanced, clean (our side), accounted."""
     return seats_balanced(schedule, rows), clean(rows, schedule.unit), accounted(schedule, rows)
 
 
-def seats_balanced(schedule: Schedule, rows: Sequence[Mapping[str, Any]]) -> Check:
+def seats_balanced(schedule: TournamentSchedule, rows: Sequence[Mapping[str, Any]]) -> Check:
     """Each opponent was met from both seats equally often."""
     seats: dict[str, Counter[int]] = {player.name: Counter() for player in schedule.players[1:]}
     for row in rows:
@@ -41,7 +41,7 @@ def clean(rows: Sequence[Mapping[str, Any]], unit: str) -> Check:
     )
 
 
-def accounted(schedule: Schedule, rows: Sequence[Mapping[str, Any]]) -> Check:
+def accounted(schedule: TournamentSchedule, rows: Sequence[Mapping[str, Any]]) -> Check:
     """Every scheduled match has exactly one row, of the scheduled players and seats, whose result follows from its games."""
     counts = Counter(row["index"] for row in rows)
     missing = [game.index for game in schedule.games if not counts[game.index]]
@@ -68,7 +68,7 @@ def accounted(schedule: Schedule, rows: Sequence[Mapping[str, Any]]) -> Check:
     return Check("accounted", True, f"{len(rows)} scheduled {schedule.unit}, each with one result")
 
 
-def _follows(schedule: Schedule, row: Mapping[str, Any]) -> bool:
+def _follows(schedule: TournamentSchedule, row: Mapping[str, Any]) -> bool:
     """Whether a match without a fault ended with the game that decided it, and as that game decided it."""
     match = game_of(row)
     if match.offender or match.outcome == "none":

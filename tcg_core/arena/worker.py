@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tcg_core.arena.errors import ArenaError
 from tcg_core.arena.playing import play_games
-from tcg_core.arena.results import Game
+from tcg_core.arena.results import MatchResult
 from tcg_core.arena.schedule import ScheduledGame, load_schedule
 from tcg_core.base.atomic import write_json
 from tcg_core.base.errors import TcgError
@@ -47,12 +47,12 @@ def note_path(directory: Path, name: str) -> Path:
     return directory / CURRENT / f"{name}.json"
 
 
-def read_games(directory: Path) -> dict[int, Game]:
+def read_games(directory: Path) -> dict[int, MatchResult]:
     """Finished games by index; raises :class:`ArenaError` naming a file that is none."""
     found = {}
     for path in _files(directory / GAMES):
         try:
-            game = from_dict(Game, json.loads(path.read_text()))
+            game = from_dict(MatchResult, json.loads(path.read_text()))
         except (ValueError, TcgError) as error:
             raise ArenaError(f"{path} is no finished game: {error}; delete it to have the game played again") from None
         found[game.index] = game
@@ -68,7 +68,7 @@ def work(job: Job) -> None:
     directory = Path(job.directory)
     schedule = load_schedule(directory / SCHEDULE)
 
-    def sink(game: Game) -> None:
+    def sink(game: MatchResult) -> None:
         write_json(game_path(directory, game.index), asdict(game))
 
     def starting(game: ScheduledGame) -> None:

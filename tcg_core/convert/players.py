@@ -1,4 +1,4 @@
-"""Either framework's network as a :class:`~tcg_core.convert.replay.Player`. Each framework is imported when asked for."""
+"""Either framework's network as a :class:`~tcg_core.convert.replay.NetworkPlayer`. Each framework is imported when asked for."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tcg_core.convert.replay import Player, Said
+from tcg_core.convert.replay import NetworkPlayer, Said
 from tcg_core.encode.cards import CardTables
 from tcg_core.model.architecture import Architecture
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-def torch_player(net: "TorchNet") -> Player:
+def torch_player(net: "TorchNet") -> NetworkPlayer:
     """A PyTorch network in evaluation."""
     import torch
 
@@ -28,10 +28,10 @@ def torch_player(net: "TorchNet") -> Player:
         aux = {name: values.numpy() for name, values in output.aux.items()}
         return Said(output.logits.numpy(), aux, output.memory.numpy())
 
-    return Player("torch", net.initial_memory().detach().numpy(), step)
+    return NetworkPlayer("torch", net.initial_memory().detach().numpy(), step)
 
 
-def mlx_player(architecture: Architecture, weights: Mapping[str, Array], tables: CardTables, source: str) -> Player:
+def mlx_player(architecture: Architecture, weights: Mapping[str, Array], tables: CardTables, source: str) -> NetworkPlayer:
     """An MLX network on the CPU, whatever the default device: the artifact plays on a CPU. Strict as ``mlx_net.restore``."""
     from tcg_core.model.bootstrap import mlx
     from tcg_core.model.mlx_net import as_mx, restore
@@ -48,4 +48,4 @@ def mlx_player(architecture: Architecture, weights: Mapping[str, Array], tables:
         aux = {name: np.array(values) for name, values in output.aux.items()}
         return Said(np.array(output.logits), aux, np.array(output.memory))
 
-    return Player("mlx", weights["memory_start"], step)
+    return NetworkPlayer("mlx", weights["memory_start"], step)

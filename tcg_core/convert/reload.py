@@ -20,7 +20,7 @@ from tcg_core.base.same_code import for_child, require_same
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
 from tcg_core.convert.reference import read_reference
-from tcg_core.convert.replay import Player, compare, replay
+from tcg_core.convert.replay import NetworkPlayer, compare, replay
 from tcg_core.model.config import ModelError
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, load_artifact
 
@@ -73,7 +73,7 @@ def report(directory: Path, reference: Path | None, tolerance: float | None) -> 
     }
 
 
-def _load(directory: Path, reference: Path | None, tolerance: float | None) -> tuple[Player, float, Path]:
+def _load(directory: Path, reference: Path | None, tolerance: float | None) -> tuple[NetworkPlayer, float, Path]:
     if (directory / CONTRACT).is_file():
         net, _, contract = load_artifact(directory)
         declared = float(contract["tolerance"])

@@ -22,7 +22,7 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Player:
+class NetworkPlayer:
     """A network behind numpy: initial memory [R, d], and the step (padded batch, memory [B, R, d]) -> :class:`Said`."""
 
     framework: str
@@ -30,7 +30,7 @@ class Player:
     step: Callable[[Mapping[str, Array], Array], Said]
 
 
-def replay(player: Player, reference: Reference) -> tuple[Answer, ...]:
+def replay(player: NetworkPlayer, reference: Reference) -> tuple[Answer, ...]:
     """One :class:`Answer` a step. All rows of a decision read the memory before it; its last row's is kept."""
     memory = np.repeat(player.initial_memory[None], len(reference.lanes), axis=0)
     answers = []

@@ -4,7 +4,7 @@ import pytest
 
 from tcg_core.arena.opponents import resolve
 from tcg_core.arena.playing import play_games
-from tcg_core.arena.results import Game
+from tcg_core.arena.results import MatchResult
 from tcg_core.arena.schedule import make_schedule
 from tcg_core.base.built import Built
 from tcg_core.base.home import Home
@@ -34,10 +34,10 @@ def submission_of_both(shared_home) -> Built:
 def play(shared_home):
     """Plays ``games`` games of the first player against each other; returns all, in order."""
 
-    def run(*specs: str, games: int = 2, generation: str = "v1", together: int = 16, **settings) -> list[Game]:
+    def run(*specs: str, games: int = 2, generation: str = "v1", together: int = 16, **settings) -> list[MatchResult]:
         players = tuple(resolve(shared_home, spec, generation) for spec in specs)
         schedule = make_schedule(generation, players, games, 13, "1", **settings)
-        found: list[Game] = []
+        found: list[MatchResult] = []
         play_games(shared_home, schedule, range(len(schedule.games)), found.append, together)
         return sorted(found, key=lambda game: game.index)
 

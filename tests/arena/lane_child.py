@@ -16,8 +16,8 @@ shim = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
 from tcg_core.arena.match import Match  # noqa: E402
 from tcg_core.arena.opponents import resolve, source_of, unpacked  # noqa: E402
 from tcg_core.arena.playing import play_games  # noqa: E402
-from tcg_core.arena.results import Game  # noqa: E402
-from tcg_core.arena.schedule import Schedule, make_schedule  # noqa: E402
+from tcg_core.arena.results import MatchResult  # noqa: E402
+from tcg_core.arena.schedule import TournamentSchedule, make_schedule  # noqa: E402
 from tcg_core.base.home import Home  # noqa: E402
 from tcg_core.engine.agents import make_agent  # noqa: E402
 from tcg_core.submission.host.process import AgentProcess  # noqa: E402
@@ -25,7 +25,7 @@ from tcg_core.submission.host.process import AgentProcess  # noqa: E402
 Lane = dict[int, dict[str, Any]]
 
 
-def fast(home: Home, schedule: Schedule) -> Lane:
+def fast(home: Home, schedule: TournamentSchedule) -> Lane:
     """Picks of every decision with what the deciding seat saw of the score and its clock, and who won, by match."""
     picks: dict[int, list[list[int]]] = {}
     seen: dict[int, list[Any]] = {}
@@ -38,7 +38,7 @@ def fast(home: Home, schedule: Schedule) -> Lane:
         answer(match, reply)
 
     Match.answer = spied  # type: ignore[method-assign]
-    games: list[Game] = []
+    games: list[MatchResult] = []
     indices = range(len(schedule.games))
     play_games(home, schedule, indices, games.append, together=1, starting=lambda game: shim.tcg_seed(game.index + 1))
     Match.answer = answer  # type: ignore[method-assign]
@@ -68,7 +68,7 @@ def shown(baseline: Any) -> Any:
     return lambda obs: baseline(obs)
 
 
-def reference(home: Home, schedule: Schedule) -> Lane:
+def reference(home: Home, schedule: TournamentSchedule) -> Lane:
     """The same through kaggle_environments."""
     from kaggle_environments import make
 

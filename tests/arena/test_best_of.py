@@ -11,7 +11,7 @@ from tcg_core.arena.champion import summaries_of
 from tcg_core.arena.match import Match
 from tcg_core.arena.opponents import resolve
 from tcg_core.arena.report import report
-from tcg_core.arena.results import Game, Round, game_of
+from tcg_core.arena.results import MatchResult, Round, game_of
 from tcg_core.arena.schedule import load_schedule, make_schedule
 from tcg_core.arena.seats import Reply
 from tcg_core.arena.summary import summarise
@@ -24,10 +24,10 @@ from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import sample_deck
 from tcg_core.engine.score import winner
 
-BASE = Game(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
+BASE = MatchResult(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
 
 
-def match(index: int, outcome: str, games: str) -> Game:
+def match(index: int, outcome: str, games: str) -> MatchResult:
     """A match of games such as ``WLW``, seen from the candidate."""
     names = {"W": "win", "L": "loss", "D": "draw"}
     rounds = tuple(Round(names[letter], "prizes", 9, (5, 6)) for letter in games)
@@ -162,9 +162,9 @@ def test_a_table_without_games_is_read_as_best_of_one():
 
 
 def test_best_of_one_is_reported_as_games():
-    from tcg_core.arena.schedule import Player
+    from tcg_core.arena.schedule import Contestant
 
-    schedule = make_schedule("v1", tuple(Player(n, "baseline", n, "0" * 64, "sample", (1,)) for n in ("us", "x")), 2, 1, "1")
+    schedule = make_schedule("v1", tuple(Contestant(n, "baseline", n, "0" * 64, "sample", (1,)) for n in ("us", "x")), 2, 1, "1")
     page = report("id", schedule, [summarise("x", [replace(BASE, index=i, candidate_seat=i) for i in (0, 1)])], {}, {})
     assert "best of one" in page and "Matches and games" not in page and "matches" not in page
 

@@ -10,8 +10,8 @@ import pytest
 from tcg_core.arena import champion as module
 from tcg_core.arena import tournament as tournaments
 from tcg_core.arena.champion import champion_checks, crown
-from tcg_core.arena.results import Game, Outcome
-from tcg_core.arena.schedule import Player, make_schedule, store_schedule
+from tcg_core.arena.results import MatchResult, Outcome
+from tcg_core.arena.schedule import Contestant, make_schedule, store_schedule
 from tcg_core.arena.worker import SCHEDULE
 from tcg_core.base.atomic import publishing
 from tcg_core.base.checks import Check
@@ -53,7 +53,9 @@ def submission(home: Home, letter: str, accuracy: float = 0.5) -> Input:
 def tournament(home: Home, id: str, candidate: Input, wins: dict[str, float], games: int = 400, spoil: Callable = lambda g: g):
     """A finished tournament: for each opponent the share of games won, evenly spread over the pairs."""
     players = tuple(
-        Player(name[:8] if len(name) == 16 else name, "submission" if len(name) == 16 else "baseline", name, "0" * 64, "s", DECK)
+        Contestant(
+            name[:8] if len(name) == 16 else name, "submission" if len(name) == 16 else "baseline", name, "0" * 64, "s", DECK
+        )
         for name in (candidate.id, *wins)
     )
     schedule = make_schedule("v1", players, games, 13, id)
@@ -67,7 +69,7 @@ def tournament(home: Home, id: str, candidate: Input, wins: dict[str, float], ga
             counters[name] -= 1.0
             won = "win"
         found[planned.index] = spoil(
-            Game(
+            MatchResult(
                 planned.index, planned.pair, schedule.players[schedule.opponent_of(planned)].name,
                 schedule.candidate_seat(planned), won, "prizes", "", "", 9, (30, 30), (0.1, 0.1), (0.01, 0.01), (0, 0), 0.2,
             )

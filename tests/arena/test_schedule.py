@@ -5,12 +5,12 @@ import json
 import pytest
 
 from tcg_core.arena.errors import ScheduleError
-from tcg_core.arena.schedule import Player, check_schedule, load_schedule, make_schedule, store_schedule
+from tcg_core.arena.schedule import Contestant, check_schedule, load_schedule, make_schedule, store_schedule
 from tcg_core.base.errors import ConfigError
 
 
 def players(*names):
-    return tuple(Player(name, "baseline", name, "0" * 64, "sample", (1, 2, 3)) for name in names)
+    return tuple(Contestant(name, "baseline", name, "0" * 64, "sample", (1, 2, 3)) for name in names)
 
 
 def test_each_pair_swaps_seats_and_everybody_is_met_early():

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from tcg_core.arena.forest import Forest
 from tcg_core.arena.report import report, sentences
-from tcg_core.arena.results import Game
-from tcg_core.arena.schedule import Player, make_schedule
+from tcg_core.arena.results import MatchResult
+from tcg_core.arena.schedule import Contestant, make_schedule
 from tcg_core.arena.stats.bradley_terry import Result, ratings
 from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import summarise
 
-GAME = Game(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
+GAME = MatchResult(0, 0, "x", 0, "win", "prizes", "", "", 9, (5, 6), (0.1, 0.2), (0.05, 0.1), (0, 0), 0.5)
 
 
-def games(*outcomes: str) -> list[Game]:
+def games(*outcomes: str) -> list[MatchResult]:
     """Pairs in order, seats alternating."""
     return [replace(GAME, index=i, pair=i // 2, candidate_seat=i % 2, outcome=outcome) for i, outcome in enumerate(outcomes)]
 
@@ -52,7 +52,7 @@ def test_our_own_faults_are_counted_by_kind():
 def test_report_states_each_verdict_and_survives_a_pairing_without_evidence():
     spoiled = [replace(game, offender="opponent", reason="crash") for game in games("win", "win")]
     schedule = make_schedule(
-        "v1", tuple(Player(name, "baseline", name, "0" * 64, "sample", (1,)) for name in ("us", "x", "y")), 2, 1, "1"
+        "v1", tuple(Contestant(name, "baseline", name, "0" * 64, "sample", (1,)) for name in ("us", "x", "y")), 2, 1, "1"
     )
     page = report("id", schedule, [summarise("x", games(*["win"] * 80)), summarise("y", spoiled)], {}, {"engine": "<v1>"})
     assert "is stronger than x" in page and "no game counts" in page and "opponent crash 2" in page
@@ -67,7 +67,8 @@ def test_every_part_of_the_report_is_there():
     schedule = make_schedule(
         "v1",
         tuple(
-            Player(name, "baseline", name, "0" * 64, deck, (1,)) for name, deck in (("us", "mine"), ("x", "red"), ("y", "red"))
+            Contestant(name, "baseline", name, "0" * 64, deck, (1,))
+            for name, deck in (("us", "mine"), ("x", "red"), ("y", "red"))
         ),
         2,
         1,

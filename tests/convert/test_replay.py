@@ -13,7 +13,7 @@ from tcg_core.convert.decisions import lane_steps
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
 from tcg_core.convert.reference import Answer, Reference, Step, read_reference, softmax, write_reference
-from tcg_core.convert.replay import Player, Said, compare, replay
+from tcg_core.convert.replay import NetworkPlayer, Said, compare, replay
 from tcg_core.encode.cards import CardTables
 from tcg_core.model import torch_net
 from tcg_core.model.batch import INPUTS
@@ -33,13 +33,13 @@ def reference(steps: int = 4) -> Reference:
     return Reference(("first", "second"), tuple(made))
 
 
-def torch_side(seed: int = 1) -> Player:
+def torch_side(seed: int = 1) -> NetworkPlayer:
     net = torch_net.build(architecture(), seed)
     net.set_tables(tables())
     return torch_player(net.freeze())
 
 
-def mlx_side(seed: int = 1) -> Player:
+def mlx_side(seed: int = 1) -> NetworkPlayer:
     return mlx_player(architecture(), initial_weights(architecture(), seed), tables(), "test")
 
 
@@ -64,7 +64,7 @@ def test_all_picks_of_a_decision_read_one_memory_and_the_last_writes_it() -> Non
         written = memory + np.arange(1, rows + 1, dtype=np.float32)[:, None, None]
         return Said(np.where(data["legal"], 0, -1e9).astype(np.float32), {}, written)
 
-    replay(Player("none", np.zeros((1, 1), np.float32), step), reference(3))
+    replay(NetworkPlayer("none", np.zeros((1, 1), np.float32), step), reference(3))
     assert seen == [[0, 0, 0], [2, 2, 3], [4, 4, 6]]
 
 
