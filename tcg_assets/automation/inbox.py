@@ -13,7 +13,7 @@ MOST_A_LOOK = 50
 
 
 @dataclass(frozen=True)
-class Seen:
+class InboxFile:
     """A file as it stood at the last look; ``digest`` is that of its central directory once it was readable and stable."""
 
     size: int
@@ -46,8 +46,8 @@ def look(inbox: Path, cursor: str | None, directory_digest: Callable[[Path], str
     under way grows, and an archive whose copy broke off has no directory at its end. ``directory_digest`` raises
     :class:`TcgError` for such a file; it is called once for each state of a file.
     """
-    before = {name: Seen(**seen) for name, seen in json.loads(cursor).items()} if cursor else {}
-    now: dict[str, Seen] = {}
+    before = {name: InboxFile(**seen) for name, seen in json.loads(cursor).items()} if cursor else {}
+    now: dict[str, InboxFile] = {}
     ready: list[Arrival] = []
     lines: list[str] = []
     for path in sorted(inbox.glob("*.zip")):
@@ -71,11 +71,11 @@ def look(inbox: Path, cursor: str | None, directory_digest: Callable[[Path], str
             now[path.name] = seen
             lines.append(f"{path.name} is not taken: {error}")
             continue
-        now[path.name] = Seen(seen.size, seen.modified_ns, seen.inode, digest)
+        now[path.name] = InboxFile(seen.size, seen.modified_ns, seen.inode, digest)
         ready.append(Arrival(day, digest))
     return Look(tuple(ready), tuple(lines), json.dumps({name: asdict(seen) for name, seen in now.items()}, sort_keys=True))
 
 
-def _seen(path: Path) -> Seen:
+def _seen(path: Path) -> InboxFile:
     status = path.stat()
-    return Seen(status.st_size, status.st_mtime_ns, status.st_ino)
+    return InboxFile(status.st_size, status.st_mtime_ns, status.st_ino)

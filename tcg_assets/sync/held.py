@@ -10,7 +10,7 @@ from tcg_core.base.digest import sha256_bytes
 
 
 @dataclass(frozen=True)
-class Parent:
+class ParentMaterialization:
     """The materialization of a parent: its event and its data version; ``by_day``: over the partitions in question."""
 
     storage_id: int
@@ -25,15 +25,15 @@ class Held:
     instance: dg.DagsterInstance
     _days: dict[dg.AssetKey, tuple[Mapping[str, int], Mapping[str, str]]] = field(default_factory=dict)
 
-    def latest(self, asset: dg.AssetKey) -> Parent | None:
+    def latest(self, asset: dg.AssetKey) -> ParentMaterialization | None:
         """The last materialization of an asset without partitions, None before the first."""
         record = self.instance.get_latest_data_version_record(asset)
         if record is None:
             return None
         told = record.asset_materialization.tags if record.asset_materialization is not None else None
-        return Parent(record.storage_id, (told or {}).get(DATA_VERSION_TAG, ""), False)
+        return ParentMaterialization(record.storage_id, (told or {}).get(DATA_VERSION_TAG, ""), False)
 
-    def days(self, asset: dg.AssetKey, day: str | None) -> Parent | None:
+    def days(self, asset: dg.AssetKey, day: str | None) -> ParentMaterialization | None:
         """The materialization of a day (None: of all days) of an asset with partitions, with the version as Dagster forms it:
         the hash over those of the partitions in question. None without any."""
         if asset not in self._days:
@@ -45,4 +45,6 @@ class Held:
         asked = sorted(held) if day is None else [day] if day in held else []
         if not asked:
             return None
-        return Parent(max(ids[name] for name in asked), sha256_bytes("".join(held[name] for name in asked).encode()), True)
+        return ParentMaterialization(
+            max(ids[name] for name in asked), sha256_bytes("".join(held[name] for name in asked).encode()), True
+        )

@@ -22,10 +22,10 @@ from tcg_core.base.lock import hold
 from tcg_core.catalog.connection import now
 
 __all__ = [
+    "Delivery",
     "Incident",
-    "Kept",
+    "IncidentChanges",
     "Open",
-    "Sent",
     "channels",
     "incident",
     "keep_told",
@@ -69,7 +69,7 @@ class Open:
 
 
 @dataclass(frozen=True)
-class Sent:
+class Delivery:
     """What came of one alert. ``results``: by channel, "" for delivered, else why not; without those that knew already."""
 
     new: bool
@@ -77,7 +77,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Kept:
+class IncidentChanges:
     """What :func:`keep_told` did. problems: channels that could not be told, as CHANNEL: why."""
 
     opened: tuple[Incident, ...]
@@ -99,7 +99,7 @@ def incident(job: str, step: str, error: str, *, partition: str = "", link: str 
     )
 
 
-def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> Sent:
+def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> Delivery:
     """Tells every channel (those configured, or ``to``) that has not been told of this incident yet.
 
     A channel that fails is tried again at the next occurrence; no failure of a channel is raised. Secrets are taken out
@@ -114,10 +114,10 @@ def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> 
         untold = tuple(name for name, problem in results.items() if problem)
         at = now()
         opened[safe.key] = Open(safe, before.first_at if before else at, at, before.count + 1 if before else 1, untold)
-    return Sent(before is None, results)
+    return Delivery(before is None, results)
 
 
-def keep_told(home: Home, scope: str, found: Sequence[Incident], to: Sequence[Channel] | None = None) -> Kept:
+def keep_told(home: Home, scope: str, found: Sequence[Incident], to: Sequence[Channel] | None = None) -> IncidentChanges:
     """Makes the open incidents whose key begins with ``scope`` those in ``found``: new ones are told, those that are no more
     are closed, the rest is left alone but for channels that could not be told yet."""
     held = {item.incident.key: item for item in open_incidents(home) if item.incident.key.startswith(scope)}
@@ -132,7 +132,7 @@ def keep_told(home: Home, scope: str, found: Sequence[Incident], to: Sequence[Ch
         if before is None or before.untold:
             sent = notify(home, item, to)
             problems += [f"{channel}: {problem}" for channel, problem in sent.results.items() if problem]
-    return Kept(tuple(opened), tuple(closed), tuple(still), tuple(problems))
+    return IncidentChanges(tuple(opened), tuple(closed), tuple(still), tuple(problems))
 
 
 def resolve(home: Home, key: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from tcg_core.alerts.deadlines import Missed, missed_now
-from tcg_core.alerts.incidents import Incident, Kept, keep_told
+from tcg_core.alerts.incidents import Incident, IncidentChanges, keep_told
 from tcg_core.alerts.links import ui_link
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
@@ -81,7 +81,7 @@ def findings(home: Home, nightly: bool) -> list[Incident]:
     ]
 
 
-def watch(home: Home, nightly: bool) -> Kept:
+def watch(home: Home, nightly: bool) -> IncidentChanges:
     """Tells of what is new among the findings and closes what is no more."""
     return keep_told(home, SCOPE, findings(home, nightly))
 

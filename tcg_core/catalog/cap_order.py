@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tcg_core.catalog.caps import Episode, episode_order
+from tcg_core.catalog.caps import EpisodeRows, episode_order
 from tcg_core.recipe import SPLIT_SEED
 
 _numbers = msgspec.json.Decoder(list[int])
@@ -78,11 +78,11 @@ def _head(numbers: str | None) -> Head:
     return Head(tuple(ids), rows)
 
 
-def head_episodes(connection: sqlite3.Connection, day: str, cap: int) -> list[Episode]:
+def head_episodes(connection: sqlite3.Connection, day: str, cap: int) -> list[EpisodeRows]:
     """The episodes that a cap keeps of a day, with the rows of each, by id."""
     query = "SELECT episode_id, rows_through FROM cap_order WHERE day = ? AND rows_through <= ? ORDER BY rows_through"
     found, before = [], 0
     for id, through in connection.execute(query, (day, cap)):
-        found.append(Episode(id, through - before))
+        found.append(EpisodeRows(id, through - before))
         before = through
     return sorted(found, key=lambda episode: episode.episode_id)

@@ -7,14 +7,14 @@ from typing import TypeVar
 
 
 @dataclass(frozen=True)
-class Episode:
+class EpisodeRows:
     """An episode that may be kept, and its rows."""
 
     episode_id: int
     rows: int
 
 
-E = TypeVar("E", bound=Episode)
+E = TypeVar("E", bound=EpisodeRows)
 
 
 def episode_order(seed: int | str, episode_id: int) -> bytes:

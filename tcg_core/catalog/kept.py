@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from tcg_core.catalog.cap_order import Head, head_episodes, heads, rows_of, rows_within
-from tcg_core.catalog.caps import Episode, capped
+from tcg_core.catalog.caps import EpisodeRows, capped
 from tcg_core.recipe import SPLIT_SEED
 
 
-class Kept:
+class KeptEpisodes:
     """Days start whole. Episodes are read only of days that a filter looks into; a cap alone is noted, and its head read once
     at the end (:meth:`heads`).
 
@@ -20,14 +20,14 @@ class Kept:
         self._connection = connection
         self._generations = generations
         self._seed = seed
-        self._lists: dict[str, list[Episode]] = {}
+        self._lists: dict[str, list[EpisodeRows]] = {}
         self._caps: dict[str, int] = {}
 
     def __contains__(self, day: str) -> bool:
         """Whether a filter has been at the day."""
         return day in self._lists or day in self._caps
 
-    def episodes(self, day: str) -> list[Episode]:
+    def episodes(self, day: str) -> list[EpisodeRows]:
         """What is left of the day, by id."""
         if day in self._lists:
             return self._lists[day]
@@ -35,9 +35,11 @@ class Kept:
             return head_episodes(self._connection, day, self._caps[day])
         query = "SELECT episode_id, rows, generation FROM episodes WHERE day = ? AND status = 'rows' ORDER BY episode_id"
         wanted = self._generations
-        return [Episode(id, rows) for id, rows, made in self._connection.execute(query, (day,)) if not wanted or made in wanted]
+        return [
+            EpisodeRows(id, rows) for id, rows, made in self._connection.execute(query, (day,)) if not wanted or made in wanted
+        ]
 
-    def put(self, day: str, episodes: Iterable[Episode]) -> None:
+    def put(self, day: str, episodes: Iterable[EpisodeRows]) -> None:
         """Only these are left of the day."""
         self._caps.pop(day, None)
         self._lists[day] = list(episodes)

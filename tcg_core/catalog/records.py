@@ -22,7 +22,7 @@ class GameRecord:
 
 
 @dataclass(frozen=True)
-class Seat:
+class Participant:
     """One participant: its team name and deck."""
 
     name: str
@@ -42,7 +42,7 @@ class EpisodeRecord:
     generation: str | None = None
     module_version: str | None = None
     best_of: int | None = None
-    seats: tuple[Seat, ...] = ()
+    seats: tuple[Participant, ...] = ()
     games: tuple[GameRecord, ...] = ()
     caveats: dict[str, int] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ class EpisodeRecord:
         games = tuple(
             GameRecord(**game | {"prizes": None if game["prizes"] is None else tuple(game["prizes"])}) for game in values["games"]
         )
-        return cls(**values | {"seats": tuple(Seat(**seat) for seat in values["seats"]), "games": games})
+        return cls(**values | {"seats": tuple(Participant(**seat) for seat in values["seats"]), "games": games})
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from pathlib import Path
 from tcg_core.base.errors import UnknownId
 from tcg_core.base.home import parse_day
 from tcg_core.catalog.cap_order import Head
-from tcg_core.catalog.caps import Episode
+from tcg_core.catalog.caps import EpisodeRows
 from tcg_core.catalog.connection import home_of
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.files import require_file, verified
-from tcg_core.catalog.kept import Kept
+from tcg_core.catalog.kept import KeptEpisodes
 from tcg_core.catalog.seen import seen_by
 from tcg_core.catalog.standing import DayRating, replay_chain, top_agents
 from tcg_core.catalog.unseen import Candidate, take_unseen
@@ -79,7 +79,7 @@ def select_days(
         _need(days, f"generations {', '.join(generations)}")
     if selection.last_n_days:
         days = days[-selection.last_n_days :]
-    kept = Kept(connection, generations, seed)
+    kept = KeptEpisodes(connection, generations, seed)
     for day in days:
         if generations and not set(day.generation.split("+")) <= set(generations):
             kept.put(day.day, kept.episodes(day.day))
@@ -146,13 +146,13 @@ def _need(days: Sequence[SelectedDay], what: str) -> None:
         raise SelectionEmpty(f"selection: {what} leaves no rows")
 
 
-def _need_rows(days: Sequence[SelectedDay], kept: Kept, what: str) -> None:
+def _need_rows(days: Sequence[SelectedDay], kept: KeptEpisodes, what: str) -> None:
     if not any(kept.rows([day.day])[day.day] for day in days):
         _need([], what)
 
 
 def _of_the_best(
-    connection: sqlite3.Connection, day: SelectedDay, kept: Kept, count: int, chain: Mapping[str, str]
+    connection: sqlite3.Connection, day: SelectedDay, kept: KeptEpisodes, count: int, chain: Mapping[str, str]
 ) -> SelectedDay:
     """Keeps games of two of the best. A day before which nobody had played has no ratings, so nothing of it is kept."""
     top = top_agents(connection, day.day, count, chain)
@@ -164,13 +164,13 @@ def _of_the_best(
     return replace(day, rating=top.rating)
 
 
-def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[Episode], names: frozenset[str]) -> list[Episode]:
+def _of_agents(connection: sqlite3.Connection, day: str, episodes: list[EpisodeRows], names: frozenset[str]) -> list[EpisodeRows]:
     query = "SELECT p.episode_id, a.name FROM participants p JOIN agents a USING (agent_id) WHERE p.day = ?"
     outside = {r["episode_id"] for r in connection.execute(query, (day,)) if r["name"] not in names}
     return [episode for episode in episodes if episode.episode_id not in outside]
 
 
-def _without_repeats(connection: sqlite3.Connection, days: list[SelectedDay], kept: Kept) -> list[SelectedDay]:
+def _without_repeats(connection: sqlite3.Connection, days: list[SelectedDay], kept: KeptEpisodes) -> list[SelectedDay]:
     shared: dict[str, set[int]] = {}
     # EXISTS: of a join the planner made a scan of all episodes, 0.6 s for 1,000 days of 5,000.
     query = (
@@ -194,7 +194,7 @@ def _unseen(
     connection: sqlite3.Connection,
     selection: Selection,
     days: list[SelectedDay],
-    kept: Kept,
+    kept: KeptEpisodes,
     seed: int,
 ) -> list[SelectedDay]:
     seen = seen_by(home_of(connection), selection.unseen_by)
@@ -210,7 +210,7 @@ def _unseen(
     return [replace(day, replayed=seen.has(day.sha256, day.rows_digest)) for day in days if day.day in taken.kept]
 
 
-def _share(days: list[SelectedDay], kept: Kept, rows: int) -> None:
+def _share(days: list[SelectedDay], kept: KeptEpisodes, rows: int) -> None:
     sizes = kept.rows([day.day for day in days])
     total = sum(sizes.values())
     if total > rows:

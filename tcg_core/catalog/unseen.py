@@ -7,7 +7,7 @@ that a day which does not fit stays unseen and comes the next time; only the new
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tcg_core.catalog.caps import Episode, capped
+from tcg_core.catalog.caps import EpisodeRows, capped
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.recipe import Selection
 
@@ -19,18 +19,18 @@ class Candidate:
     day: str
     rows: int
     seen: bool
-    episodes: Callable[[], list[Episode]]
+    episodes: Callable[[], list[EpisodeRows]]
 
 
 @dataclass(frozen=True)
 class Taken:
     """By day what is taken of it: its episodes, None for all. A day that is not a key is left out."""
 
-    kept: Mapping[str, list[Episode] | None]
+    kept: Mapping[str, list[EpisodeRows] | None]
 
 
 @dataclass(frozen=True)
-class _Held(Episode):
+class _Held(EpisodeRows):
     day: str
 
 
@@ -48,7 +48,7 @@ def take_unseen(candidates: Sequence[Candidate], selection: Selection, seed: int
             f"selection: no validated day is unseen by run {selection.unseen_by}: it was trained on all {len(candidates)}{before}"
         )
     old_rows = sum(day.rows for day in old)
-    kept: dict[str, list[Episode] | None] = {}
+    kept: dict[str, list[EpisodeRows] | None] = {}
     rows = sum(day.rows for day in new)
     if selection.max_rows and rows + min(int(rows * selection.replay), old_rows) > selection.max_rows:
         rows = _cut(kept, new, max(int(selection.max_rows / (1 + selection.replay)), selection.max_rows - old_rows), seed)
@@ -65,7 +65,7 @@ def take_unseen(candidates: Sequence[Candidate], selection: Selection, seed: int
     return Taken(kept)
 
 
-def _cut(kept: dict[str, list[Episode] | None], new: Sequence[Candidate], rows: int, seed: int) -> int:
+def _cut(kept: dict[str, list[EpisodeRows] | None], new: Sequence[Candidate], rows: int, seed: int) -> int:
     """Takes new days within ``rows``; returns the rows taken. Raises :class:`SelectionEmpty` if not one episode fits."""
     taken = 0
     for day in reversed(new):

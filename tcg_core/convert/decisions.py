@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tcg_core.base.home import Home
 from tcg_core.convert.errors import ConvertError
-from tcg_core.convert.reference import Reference, Step
+from tcg_core.convert.reference import Reference, ReferenceStep
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.collate import blank_looks, collate
 from tcg_core.encode.columns import Columns
@@ -43,7 +43,7 @@ def plan_reference(home: Home, plan: Plan, tables: CardTables, lanes: int, decis
 
 def lane_steps(
     lanes: Mapping[int, Columns], generation: str, tables: CardTables, decisions: int, zero_wouldko: bool = False
-) -> list[Step]:
+) -> list[ReferenceStep]:
     """Steps over lanes of one generation. lanes: lane number -> all its rows in order, from the lane's start; would-KO inputs
     are among a step's where the rows have their streams, or are zeros with ``zero_wouldko``."""
     decision = {lane: _decision_of_row(columns) for lane, columns in lanes.items()}
@@ -59,7 +59,7 @@ def lane_steps(
         if zero_wouldko:
             batch[WOULD_KO] = blank_looks(*batch["option_type"].shape)
         names = (*INPUTS, WOULD_KO) if WOULD_KO in batch else INPUTS
-        steps.append(Step({name: batch[name] for name in names}, lane_of_row, commits))
+        steps.append(ReferenceStep({name: batch[name] for name in names}, lane_of_row, commits))
     return steps
 
 

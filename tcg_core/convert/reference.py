@@ -24,7 +24,7 @@ _NAME = re.compile(r"(\d{3})\.(?:(in|aux)\.)?(\w+)")
 
 
 @dataclass(frozen=True)
-class Step:
+class ReferenceStep:
     """One recurrent step: the padded batch (``model.batch.INPUTS``, and ``WOULD_KO`` for a network that reads it), the lane of
     each row, int32 [B], and whether the row is the last of its decision, whose memory is kept, bool [B]."""
 
@@ -43,7 +43,7 @@ class Reference:
     """Lanes by name (day, episode, game, side) and their steps in order."""
 
     lanes: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ReferenceStep, ...]
 
     @property
     def rows(self) -> int:
@@ -102,7 +102,7 @@ def read_reference(path: Path) -> tuple[Reference, tuple[Answer, ...]]:
         parts = numbers[number]
         for group, name in plain - set(parts):
             raise ConvertError(f"{path}: step {number} lacks {f'{group}.{name}'.lstrip('.')}")
-        steps.append(Step({name: parts["in", name] for name in inputs}, parts["", "lane"], parts["", "commits"]))
+        steps.append(ReferenceStep({name: parts["in", name] for name in inputs}, parts["", "lane"], parts["", "commits"]))
         aux = {name: array for (group, name), array in parts.items() if group == "aux"}
         logits, probabilities, choice, memory = (parts["", name] for name in _PLAIN)
         answers.append(Answer(logits, probabilities, choice, aux, memory))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tcg_core.catalog.records import EpisodeRecord, GameRecord, Seat
+from tcg_core.catalog.records import EpisodeRecord, GameRecord, Participant
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.rows import deck_hash, encode_episode
@@ -64,7 +64,7 @@ def process(archive: Archive, member: Member, day: str, plain: bool) -> Processe
         generation=episode.generation,
         module_version=episode.module_version,
         best_of=episode.best_of,
-        seats=tuple(Seat(name, deck_hash(deck)) for name, deck in zip(episode.team_names, episode.decks, strict=True)),
+        seats=tuple(Participant(name, deck_hash(deck)) for name, deck in zip(episode.team_names, episode.decks, strict=True)),
         games=tuple(_game(game, counts) for game in episode.games),
         caveats=dict(episode.caveats),
     )

@@ -17,7 +17,7 @@ def encode_decision(tracker: Tracker, obs: Observation, picked: Sequence[int] = 
     Holds every feature stream of the schema, and ``opt_group``, ``is_attack``, ``forced``. ``tracker.observe(obs)`` must
     have been called. Raises :class:`EncodeError` for an option that does not resolve or a pick that is not there.
     """
-    return Decision(tracker, obs).row(picked)
+    return EncodedDecision(tracker, obs).row(picked)
 
 
 def legal(obs: Observation, picked: Sequence[int] = ()) -> list[bool]:
@@ -33,7 +33,7 @@ def legal(obs: Observation, picked: Sequence[int] = ()) -> list[bool]:
     return mask
 
 
-class Decision:
+class EncodedDecision:
     """The tokens of one decision, made once; :meth:`row` gives the row of each of its picks."""
 
     def __init__(self, tracker: Tracker, obs: Observation) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tcg_core.encode.columns import Array, Columns, numpy_dtype
-from tcg_core.encode.encoder import Decision
+from tcg_core.encode.encoder import EncodedDecision
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.schema import SCHEMA, Stream
 from tcg_core.encode.targets import Moment, Target, aux_targets, prizes_left
@@ -140,7 +140,7 @@ def _decision_rows(
     tracker: Tracker, decision: AnyDecision, target: Target, game: AnyGame, number: int, first_of_lane: bool
 ) -> list[dict[str, Any]]:
     """One row a pick, and a STOP row when the answer ended before maxCount."""
-    encoded = Decision(tracker, decision.observation)
+    encoded = EncodedDecision(tracker, decision.observation)
     picks, select = decision.picks, encoded.select
     labels = list(picks)
     if select.min_count <= len(picks) < select.max_count:

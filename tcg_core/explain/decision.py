@@ -10,7 +10,7 @@ from tcg_core.base.home import Home
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.days import day_row
 from tcg_core.encode.columns import Columns
-from tcg_core.encode.encoder import Decision, legal
+from tcg_core.encode.encoder import EncodedDecision, legal
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.rows import encode_episode
 from tcg_core.encode.tracker import Tracker
@@ -22,7 +22,7 @@ from tcg_core.replay.archive import open_archive
 from tcg_core.replay.episode import parse_episode
 
 if TYPE_CHECKING:
-    from tcg_core.explain.policy import Opinion, Policy
+    from tcg_core.explain.policy import ExplainedPolicy, Opinion
 
 
 class ExplainError(TcgError):
@@ -72,14 +72,16 @@ def explain(home: Home, day: str, episode: int, side: int, step: int, checkpoint
         raise ExplainError(f"{where}: {error}") from error
 
 
-def _policy(home: Home, checkpoint: str) -> "Policy":
+def _policy(home: Home, checkpoint: str) -> "ExplainedPolicy":
     # Only when asked for: the network brings PyTorch with it.
     from tcg_core.explain.policy import load_policy
 
     return load_policy(home, checkpoint)
 
 
-def _opinions(home: Home, policy: "Policy", lane: Columns, day: str, step: int, generation: str) -> "tuple[Opinion, ...]":
+def _opinions(
+    home: Home, policy: "ExplainedPolicy", lane: Columns, day: str, step: int, generation: str
+) -> "tuple[Opinion, ...]":
     from tcg_core.explain.policy import opinions, with_looks
 
     return opinions(policy, with_looks(home, policy, lane, day), step, generation)
@@ -96,7 +98,9 @@ def _read(home: Home, day: str, episode: int) -> replayed.Episode:
         return parse_episode(archive.read(member), member.name)
 
 
-def _explain(home: Home, episode: replayed.Episode, day: str, side: int, step: int, policy: "Policy | None") -> Explanation:
+def _explain(
+    home: Home, episode: replayed.Episode, day: str, side: int, step: int, policy: "ExplainedPolicy | None"
+) -> Explanation:
     if side not in (0, 1):
         raise UnknownId(f"there is no side {side}, expected 0 or 1")
     game = next((game for game in episode.games if any(_is(d, side, step) for d in game.decisions)), None)
@@ -109,7 +113,7 @@ def _explain(home: Home, episode: replayed.Episode, day: str, side: int, step: i
         tracker.observe(obs)
         if decision.step_id < step:
             tracker.answered(obs, decision.picks)
-    encoded, names = Decision(tracker, obs), Names.of(episode.generation)
+    encoded, names = EncodedDecision(tracker, obs), Names.of(episode.generation)
     lane = _lane(episode, game, day, side, step)
     rows = np.flatnonzero(lane["step_id"] == step)
     found = _opinions(home, policy, lane, day, step, episode.generation) if policy and len(rows) else ()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tcg_core.encode.encoder import Decision
+from tcg_core.encode.encoder import EncodedDecision
 from tcg_core.encode.enums import Area, OptionType
 from tcg_core.encode.schema import CARD_ZONES, NO_CARD
 from tcg_core.explain.words import CONDITIONS, Names
@@ -45,7 +45,7 @@ def context_in_words(context: int) -> str:
     return CONTEXTS[context] if 0 <= context < len(CONTEXTS) else f"context {context}"
 
 
-def question_in_words(decision: Decision, names: Names) -> str:
+def question_in_words(decision: EncodedDecision, names: Names) -> str:
     """What is asked: context, how many picks, and which effect asks."""
     select = decision.select
     picks = f"{select.min_count}" if select.min_count == select.max_count else f"{select.min_count} to {select.max_count}"
@@ -56,13 +56,13 @@ def question_in_words(decision: Decision, names: Names) -> str:
     return f"{context_in_words(select.context)}: {picks} of {len(select.option)} options{effect}{about}{left}"
 
 
-def options_in_words(decision: Decision, names: Names) -> tuple[str, ...]:
+def options_in_words(decision: EncodedDecision, names: Names) -> tuple[str, ...]:
     """Each option, in the engine's order, by what the row says of it."""
     row = decision.row()
     return tuple(_option(decision, row, position, names) for position in range(len(decision.select.option)))
 
 
-def _option(decision: Decision, row: Mapping[str, Any], position: int, names: Names) -> str:
+def _option(decision: EncodedDecision, row: Mapping[str, Any], position: int, names: Names) -> str:
     option, kind = decision.select.option[position], row["option_type"][position]
     card, source, target = (row[name][position] for name in ("option_card", "option_source", "option_target"))
     if kind == OptionType.NUMBER:
@@ -88,12 +88,12 @@ def _option(decision: Decision, row: Mapping[str, Any], position: int, names: Na
     return " ".join(words)
 
 
-def _place(decision: Decision, token: int, names: Names) -> str:
+def _place(decision: EncodedDecision, token: int, names: Names) -> str:
     tokens = decision.tokens
     return f"{names.card(tokens.unit_id[token - len(tokens.card_zone)])} ({_where(decision, token)})"
 
 
-def _where(decision: Decision, token: int) -> str:
+def _where(decision: EncodedDecision, token: int) -> str:
     """Zone of a token: cards first, then units."""
     tokens = decision.tokens
     if token < len(tokens.card_zone):

@@ -24,7 +24,7 @@ from tcg_core.train.runs.pointers import BEST, LATEST, follow
 
 
 @dataclass(frozen=True)
-class Policy:
+class ExplainedPolicy:
     """A network on the PyTorch side, its card tables, what it came from in words, and whether it was trained with its would-KO
     inputs set to zero."""
 
@@ -43,7 +43,7 @@ class Opinion:
     aux: dict[str, float]
 
 
-def load_policy(home: Home, name: str) -> Policy:
+def load_policy(home: Home, name: str) -> ExplainedPolicy:
     """The network of ``name``: a training run (its best checkpoint, else its latest), a converted artifact, or the directory
     of either. Raises :class:`UnknownId` if it is none of them, and what loading raises."""
     for directory in (home.checkpoints / name, home.artifacts / name, Path(name)):
@@ -51,18 +51,18 @@ def load_policy(home: Home, name: str) -> Policy:
             net, tables, contract = load_artifact(directory)
             origin = contract["origin"]
             zero = net.architecture.config.would_ko and bool(origin["zero_wouldko"])
-            return Policy(net, tables, f"artifact {directory.name} (run {origin['run']})", zero)
+            return ExplainedPolicy(net, tables, f"artifact {directory.name} (run {origin['run']})", zero)
         step = directory if (directory / "state.json").is_file() else follow(directory, BEST) or follow(directory, LATEST)
         if step is not None:
             architecture, weights, tables, state = load_weights(step)
             net = restore(architecture, weights, str(step))
             net.set_tables(tables)
             zero = architecture.config.would_ko and bool(state["run_config"]["zero_wouldko"])
-            return Policy(net.freeze(), tables, f"run {state['run']}, {step.name}", zero)
+            return ExplainedPolicy(net.freeze(), tables, f"run {state['run']}, {step.name}", zero)
     raise UnknownId(f"there is no training run or artifact {name} in {home.root}")
 
 
-def with_looks(home: Home, policy: Policy, lane: Columns, day: str) -> Columns:
+def with_looks(home: Home, policy: ExplainedPolicy, lane: Columns, day: str) -> Columns:
     """The lane with the looks of its day, where the policy reads them. Raises :class:`UnknownId` if the day is not validated,
     :class:`~tcg_core.base.errors.IntegrityError` if it was built without them."""
     if not policy.net.architecture.config.would_ko or policy.zero_wouldko:
@@ -73,7 +73,7 @@ def with_looks(home: Home, policy: Policy, lane: Columns, day: str) -> Columns:
         return reader.joined(lane)
 
 
-def opinions(policy: Policy, lane: Columns, step_id: int, generation: str) -> tuple[Opinion, ...]:
+def opinions(policy: ExplainedPolicy, lane: Columns, step_id: int, generation: str) -> tuple[Opinion, ...]:
     """One opinion a pick of decision ``step_id``. lane: all rows of its lane up to it, from the lane's start.
 
     All picks of a decision read the memory that came in; that of the last pick is carried on.

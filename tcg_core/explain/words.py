@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tcg_core.encode.encoder import Decision
+from tcg_core.encode.encoder import EncodedDecision
 from tcg_core.encode.schema import CARD_ZONES, UNKNOWN_CARD
 from tcg_core.engine.cards import attacks_by_id, cards_by_id
 from tcg_core.engine.errors import EngineMissing
@@ -74,7 +74,7 @@ def _energy(kind: int) -> str:
     return ENERGIES[kind] if 0 <= kind < len(ENERGIES) else f"type {kind}"
 
 
-def table_in_words(decision: Decision, names: Names) -> tuple[str, ...]:
+def table_in_words(decision: EncodedDecision, names: Names) -> tuple[str, ...]:
     """The observation, line by line, as the deciding seat sees it."""
     state, side = decision.tokens.state, decision.tokens.side
     own, other = state.players[side], state.players[1 - side]
@@ -117,7 +117,7 @@ def table_in_words(decision: Decision, names: Names) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _zone(decision: Decision, name: str) -> list[int]:
+def _zone(decision: EncodedDecision, name: str) -> list[int]:
     """Card ids of a zone's tokens, each as often as it is there."""
     tokens, zone = decision.tokens, CARD_ZONES.index(name)
     rows = zip(tokens.card_zone, tokens.card_id, tokens.card_count, strict=True)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Sent:
+class ListedSubmission:
     """One submission as Kaggle lists it. ``at``: UTC time as ``YYYY-MM-DDTHH:MM:SSZ``; score: None while there is none."""
 
     ref: str
@@ -28,7 +28,7 @@ class Sent:
 class Competition(Protocol):
     """Where submissions go."""
 
-    def recent(self) -> tuple[Sent, ...]:
+    def recent(self) -> tuple[ListedSubmission, ...]:
         """The submissions of this account, the newest first."""
 
     def send(self, archive: Path, message: str) -> str:
@@ -43,7 +43,7 @@ class KaggleCompetition:
         self._name = name
         self._api = _authenticated()
 
-    def recent(self) -> tuple[Sent, ...]:
+    def recent(self) -> tuple[ListedSubmission, ...]:
         found = _call("the list of submissions", lambda: self._api.competition_submissions(self._name, page_size=_PAGE))
         listed = [_sent(item) for item in found or () if item is not None]
         return tuple(sorted(listed, key=lambda item: item.at, reverse=True))
@@ -56,13 +56,13 @@ class KaggleCompetition:
         return reference
 
 
-def _sent(item: Any) -> Sent:
+def _sent(item: Any) -> ListedSubmission:
     at = item.date
     if isinstance(at, datetime):
         at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     score = str(item.public_score or "").strip()
     status = getattr(item.status, "name", item.status)
-    return Sent(str(item.ref), str(at), str(item.description or ""), str(status), float(score) if score else None)
+    return ListedSubmission(str(item.ref), str(at), str(item.description or ""), str(status), float(score) if score else None)
 
 
 def _call(what: str, request: Callable[[], T]) -> T:

@@ -33,7 +33,7 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FetchReport:
     """What became of a request: days fetched, days held already, and (day, why) of those that could not be."""
 
     fetched: tuple[Fetched, ...]
@@ -91,7 +91,7 @@ def in_range(index: Sequence[Published], first: str, last: str) -> list[Publishe
     return found
 
 
-def fetch_days(home: Home, remote: Remote, wanted: Sequence[Published], again: bool = False) -> Outcome:
+def fetch_days(home: Home, remote: Remote, wanted: Sequence[Published], again: bool = False) -> FetchReport:
     """Fetches every wanted day that is not held (with ``again``, also those in the archives); a failed one does not end the
     others."""
     fetched: list[Fetched] = []
@@ -109,7 +109,7 @@ def fetch_days(home: Home, remote: Remote, wanted: Sequence[Published], again: b
             except FetchError as error:
                 LOG.warning("fetch %s: %s", item.day, error)
                 failed.append((item.day, str(error)))
-    return Outcome(tuple(fetched), tuple(held), tuple(failed))
+    return FetchReport(tuple(fetched), tuple(held), tuple(failed))
 
 
 def _fetch(home: Home, remote: Remote, item: Published) -> Fetched:

@@ -21,19 +21,19 @@ def registered(connection: sqlite3.Connection) -> Graph:
 
 
 @dataclass(frozen=True)
-class Place:
+class StoredArtifact:
     """Where an artifact lies, and its manifest."""
 
     path: Path
     manifest: Manifest
 
 
-def on_disk(home: Home) -> dict[Key, Place]:
+def on_disk(home: Home) -> dict[Key, StoredArtifact]:
     """All artifacts by their manifests; of two of the same id that of the later path. A staged day is not among them."""
     return {place.manifest.key: place for place in _places(home)}
 
 
-def _places(home: Home) -> Iterator[Place]:
+def _places(home: Home) -> Iterator[StoredArtifact]:
     roots = (
         *(home.days, home.cards, home.ratings, home.plans, home.checkpoints),
         *(home.artifacts, home.submissions, home.tournaments, home.drift),
@@ -41,4 +41,4 @@ def _places(home: Home) -> Iterator[Place]:
     for root in roots:
         for path in sorted(root.rglob(MANIFEST)):
             if not any(part.startswith(TEMP_PREFIX) for part in path.parts):
-                yield Place(path.parent, read_manifest(path.parent))
+                yield StoredArtifact(path.parent, read_manifest(path.parent))

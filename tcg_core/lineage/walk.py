@@ -17,7 +17,7 @@ from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
 from tcg_core.catalog.proofs import ProofRow, proofs_by_dataset
 from tcg_core.catalog.registry import find, latest_passed, rows_of
 from tcg_core.lineage.days import DayMark, changed_days, marks, promotions
-from tcg_core.lineage.graph import Place, on_disk, registered
+from tcg_core.lineage.graph import StoredArtifact, on_disk, registered
 from tcg_core.lineage.imported import recorded_elsewhere
 
 
@@ -40,7 +40,7 @@ def walk_back(home: Home, path: Path | None) -> list[Node]:
     directory = _directory_of(home, path)
     root = read_manifest(directory)
     # Of two directories of one id the walk begins with the one that was asked for.
-    here = on_disk(home) | {root.key: Place(directory, root)}
+    here = on_disk(home) | {root.key: StoredArtifact(directory, root)}
     with catalog(home) as connection:
         changed, proven = changed_days(connection), proofs_by_dataset(connection)
     behind = _Behind(home, here, recorded_elsewhere(home), changed, proven)
@@ -94,7 +94,7 @@ class _Behind:
     builds that were proven equal under other code."""
 
     home: Home
-    here: Mapping[Key, Place]
+    here: Mapping[Key, StoredArtifact]
     elsewhere: Mapping[Key, tuple[Manifest, str]]
     changed: Mapping[str, DayMark]
     proven: Mapping[str, tuple[ProofRow, ...]]

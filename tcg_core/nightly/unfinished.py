@@ -26,7 +26,7 @@ MOST_STALLED = 2
 
 
 @dataclass(frozen=True)
-class Place:
+class RunProgress:
     """Where a run stands: epochs it has ended, its updates, and the updates of the whole run."""
 
     epochs: int
@@ -70,13 +70,13 @@ class Found:
     """The run that the night continues, None if there is none; where it stands; and lines that say what was decided."""
 
     continued: Begun | None
-    place: Place | None
+    place: RunProgress | None
     lines: tuple[str, ...]
 
 
 def begin(home: Home, run: str, night: str, digest: str) -> None:
     """Notes that the trainer of ``run`` is about to start, in a night whose run carries ``digest``."""
-    place = _place(home, run) or Place(0, 0, 0)
+    place = _place(home, run) or RunProgress(0, 0, 0)
     old = _read(home, run)
     starts = (*(old.starts if old else ()), Start(night, now(), place.epochs, place.updates))
     _write(home, Begun(run, digest, starts))
@@ -118,7 +118,7 @@ def find(home: Home) -> Found:
     """
     lines: list[str] = []
     chosen: Begun | None = None
-    place: Place | None = None
+    place: RunProgress | None = None
     for begun in sorted(begun_runs(home), key=lambda item: item.starts[-1].at, reverse=True):
         if _over(home, begun):
             end(home, begun.run)
@@ -191,7 +191,7 @@ def _require_step(home: Home, run: str) -> None:
         raise IntegrityError(f"run {run}: its checkpoint was made by code {made}, this is {code}")
 
 
-def _place(home: Home, run: str) -> Place | None:
+def _place(home: Home, run: str) -> RunProgress | None:
     """Where a run's ``latest`` stands; None without one."""
     directory, summary = home.checkpoints / run, home.plans / run / "summary.json"
     step = pointers.follow(directory, pointers.LATEST)
@@ -199,7 +199,7 @@ def _place(home: Home, run: str) -> Place | None:
         return None
     progress = json.loads((step / "state.json").read_text())["progress"]
     horizon = json.loads(summary.read_text())["facts"]["horizon"] if summary.is_file() else 0
-    return Place(int(progress["epoch"]), int(progress["updates"]), int(horizon))
+    return RunProgress(int(progress["epoch"]), int(progress["updates"]), int(horizon))
 
 
 def _read(home: Home, run: str) -> Begun | None:

@@ -7,8 +7,8 @@ import numpy as np
 from tcg_core.plan.chunks import Chunks, cut_chunks, single_rows
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.lanes import Decisions, Lanes, find_lanes
+from tcg_core.plan.pack import LanesToPack as Packing
 from tcg_core.plan.pack import Order, pack, shuffle_rows
-from tcg_core.plan.pack import Work as Packing
 from tcg_core.plan.plan import Side
 from tcg_core.plan.rows import IdentityRows
 from tcg_core.recipe import Recipe

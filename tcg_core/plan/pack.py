@@ -33,7 +33,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Work:
+class LanesToPack:
     """Lanes to pack: first chunk and number of chunks [lanes], row group [lanes], rows of each chunk [all chunks]."""
 
     first: Array
@@ -42,7 +42,7 @@ class Work:
     rows: Array
 
 
-def pack(work: Work, budget: int, open_groups: int, generator: np.random.Generator) -> Order:
+def pack(work: LanesToPack, budget: int, open_groups: int, generator: np.random.Generator) -> Order:
     """Packs one epoch. Every chunk of every lane appears once; a microbatch holds a lane at most once."""
     lanes = len(work.first)
     left, turn = work.count.astype(np.int64), generator.random(lanes)
@@ -91,7 +91,7 @@ def shuffle_rows(group: Array, budget: int, open_groups: int, generator: np.rand
     return Order(order.astype(np.int32), bounds, opens)
 
 
-def _groups_in_order(work: Work, generator: np.random.Generator, window: int) -> list[Array]:
+def _groups_in_order(work: LanesToPack, generator: np.random.Generator, window: int) -> list[Array]:
     unique, inverse = np.unique(work.group, return_inverse=True)
     members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
     order = generator.permutation(len(unique))

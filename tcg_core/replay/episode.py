@@ -10,7 +10,7 @@ import msgspec
 from tcg_core.replay import facts
 from tcg_core.replay.decisions import Decision, Episode, Game
 from tcg_core.replay.errors import Quarantine
-from tcg_core.replay.layout import Entry, Replay, Terminal, decode_observation, decode_outline, decode_replay, terminal_frames
+from tcg_core.replay.layout import Replay, SeatStep, Terminal, decode_observation, decode_outline, decode_replay, terminal_frames
 from tcg_core.replay.outcome import OutcomeConflict, Tally, game_outcomes
 from tcg_core.replay.picks import NotPicks, check_legal, normalise
 from tcg_core.replay.structs import State
@@ -20,7 +20,7 @@ __all__ = ["PARSER_VERSION", "Decision", "Episode", "Game", "Quarantine", "parse
 #: Raised when a replay is meant to be read otherwise: days read under another version are built again, never proven equal.
 PARSER_VERSION = 1
 _ACTIVE = "ACTIVE"
-_Steps = list[tuple[Entry, Entry]]
+_Steps = list[tuple[SeatStep, SeatStep]]
 
 
 def parse_episode(data: bytes, name: str) -> Episode:

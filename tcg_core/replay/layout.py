@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw, UnsetType
 from tcg_core.replay.structs import Observation
 
 
-class Entry(msgspec.Struct, gc=False):
+class SeatStep(msgspec.Struct, gc=False):
     """One seat of one step; only an ACTIVE seat's observation is fresh, so it is decoded on demand."""
 
     status: str
@@ -20,7 +20,7 @@ class Entry(msgspec.Struct, gc=False):
 class Replay(msgspec.Struct, gc=False):
     """The replay as Kaggle publishes it, or a wrapper around it in ``replay``."""
 
-    steps: list[tuple[Entry, Entry]] | UnsetType = UNSET
+    steps: list[tuple[SeatStep, SeatStep]] | UnsetType = UNSET
     name: str | UnsetType = UNSET
     module_version: str | None = None
     configuration: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -87,7 +87,7 @@ class Terminal(msgspec.Struct, frozen=True):
     prizes: tuple[int, int]
 
 
-def terminal_frames(replay: Replay, steps: list[tuple[Entry, Entry]]) -> list[Terminal] | None:
+def terminal_frames(replay: Replay, steps: list[tuple[SeatStep, SeatStep]]) -> list[Terminal] | None:
     """The terminal frame of each game in order; None when the replay carries no frames. Frames lie at
     ``steps[0][0].visualize``, in that seat's first observation, or at the top level."""
     raw = steps[0][0].visualize

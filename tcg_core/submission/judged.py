@@ -16,7 +16,7 @@ from tcg_core.model.torch_load import CONTRACT
 from tcg_core.submission.archive import ArchiveRefused
 from tcg_core.submission.closure import NotPackable, foreign_imports
 from tcg_core.submission.contents import REQUIRED
-from tcg_core.submission.kaggle import Episode, Outcome
+from tcg_core.submission.kaggle import PreflightEpisode, PreflightOutcome
 from tcg_core.submission.names import DECK, ENTRY, KIND
 
 #: Seconds a seat has in a game, and decisions of one seat in the longest game that is planned for (the longest of
@@ -94,7 +94,7 @@ def _entry_point(source: str) -> None:
         )
 
 
-def deck_check(folder: Path, outcome: Outcome, generations: Sequence[str]) -> Check:
+def deck_check(folder: Path, outcome: PreflightOutcome, generations: Sequence[str]) -> Check:
     """The deck is legal everywhere the policy plays, and it is what the agent answers when asked."""
     deck = list(read_deck(folder / DECK))
     try:
@@ -109,7 +109,7 @@ def deck_check(folder: Path, outcome: Outcome, generations: Sequence[str]) -> Ch
     return Check("deck", True, f"{len(deck)} cards, legal in {', '.join(generations)}", facts={"deck_sha256": deck_hash(deck)})
 
 
-def logits_check(outcome: Outcome) -> Check:
+def logits_check(outcome: PreflightOutcome) -> Check:
     """The packed network, in the sandbox process, gives what the artifact recorded."""
     found = outcome.reference
     if "rows" not in found:
@@ -128,7 +128,7 @@ def logits_check(outcome: Outcome) -> Check:
     return Check("logits", passed, text, facts=dict(found) | ({} if passed else {"rule": "reference"}))
 
 
-def plays_check(folder: Path, outcome: Outcome, planned: Sequence[Episode]) -> Check:
+def plays_check(folder: Path, outcome: PreflightOutcome, planned: Sequence[PreflightEpisode]) -> Check:
     """Every planned episode ended DONE on both sides, without error or fallback, by the callable named agent."""
 
     def refuse(rule: str, text: str) -> Check:
@@ -159,7 +159,7 @@ def plays_check(folder: Path, outcome: Outcome, planned: Sequence[Episode]) -> C
     return Check("plays", True, text, facts={"games": len(outcome.episodes), "decisions": decisions})
 
 
-def time_check(outcome: Outcome) -> Check:
+def time_check(outcome: PreflightOutcome) -> Check:
     """Time of a decision on one thread, and of the longest game planned for, against the budget of a seat."""
     seconds = sorted(second for played in outcome.episodes for second in played.seconds)
     if not seconds:

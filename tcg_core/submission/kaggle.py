@@ -24,7 +24,7 @@ BEST_OF = {"v1": 1, "v2": 3}
 
 
 @dataclass(frozen=True)
-class Episode:
+class PreflightEpisode:
     """One episode to play: engine generation, seat of the submission, baseline in the other seat, the baseline's seed."""
 
     generation: str
@@ -38,7 +38,7 @@ class Spec:
     """What to play: the extracted folder, the episodes, limits of the submission's process."""
 
     folder: str
-    episodes: tuple[Episode, ...]
+    episodes: tuple[PreflightEpisode, ...]
     load_seconds: float = 120.0
     memory: int = 6 << 30
 
@@ -59,7 +59,7 @@ class Played:
 
 
 @dataclass
-class Outcome:
+class PreflightOutcome:
     """All of it. ``failure`` is why nothing could be played; ``reference`` the replayed reference or why it was not."""
 
     failure: str = ""
@@ -72,9 +72,9 @@ class Outcome:
     printed: str = ""
 
 
-def play(spec: Spec) -> Outcome:
+def play(spec: Spec) -> PreflightOutcome:
     """Loads the submission once and plays every episode with it."""
-    outcome = Outcome()
+    outcome = PreflightOutcome()
     try:
         with AgentProcess(Path(spec.folder), limits=Limits(spec.memory, load=spec.load_seconds)) as agent:
             outcome.callable_name, outcome.load_seconds = agent.callable_name, agent.load_seconds
@@ -105,7 +105,7 @@ def _reference(agent: AgentProcess) -> dict[str, Any]:
         return {"error": str(error)}
 
 
-def _episode(agent: AgentProcess, episode: Episode) -> Played:
+def _episode(agent: AgentProcess, episode: PreflightEpisode) -> Played:
     from kaggle_environments import make
 
     played = Played(episode.generation, episode.seat, episode.opponent, [], [])

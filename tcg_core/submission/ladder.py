@@ -14,7 +14,7 @@ from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home, parse_day
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import now
-from tcg_core.fetch.competition import Sent
+from tcg_core.fetch.competition import ListedSubmission
 from tcg_core.submission.names import KIND
 
 #: Standard deviation, and largest difference, of ladder scores of the very same bytes as the field saw them.
@@ -101,7 +101,7 @@ def add_score(home: Home, submission: str, score: float, date: str, source: str 
     return _write(home, LadderRecord(submission, found.pushes, tuple(scores)))
 
 
-def take_scores(home: Home, sent: Sequence[Sent]) -> list[LadderRecord]:
+def take_scores(home: Home, sent: Sequence[ListedSubmission]) -> list[LadderRecord]:
     """Keeps today's listed scores of what was sent from here; returns the records that gained one."""
     listed = {item.ref: item for item in sent}
     changed = []

@@ -15,7 +15,7 @@ from tcg_core.base.checks import Check
 from tcg_core.engine.library import engine_directory
 from tcg_core.submission.archive import LARGEST_ARCHIVE, ArchiveRefused, extract_archive
 from tcg_core.submission.judged import deck_check, inspect, logits_check, plays_check, time_check
-from tcg_core.submission.kaggle import Episode, Outcome, Played, Spec
+from tcg_core.submission.kaggle import Played, PreflightEpisode, PreflightOutcome, Spec
 
 CHECKS = ("extracted", "size", "deck", "logits", "plays", "time")
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -45,7 +45,7 @@ def preflight(
         extracted = Check("extracted", True, f"{len(members)} files, each as its manifest says", facts={"files": len(members)})
         played = tuple(generations or contract["generations"])
         episodes = tuple(
-            Episode(generation, number % 2, opponents[(number + number // 2) % len(opponents)], 13 + number)
+            PreflightEpisode(generation, number % 2, opponents[(number + number // 2) % len(opponents)], 13 + number)
             for generation in played
             for number in range(games)
         )
@@ -74,7 +74,7 @@ def _not_run(names: Sequence[str]) -> tuple[Check, ...]:
     return tuple(Check(name, False, "not run: the archive was refused before", facts={"rule": "not_run"}) for name in names)
 
 
-def _run(spec: Spec, scratch: Path) -> Outcome:
+def _run(spec: Spec, scratch: Path) -> PreflightOutcome:
     """The reference lane in a process of its own; whatever ends that process is an outcome too."""
     spec_path, out_path = scratch / "spec.json", scratch / "outcome.json"
     write_json(spec_path, asdict(spec))
@@ -90,9 +90,9 @@ def _run(spec: Spec, scratch: Path) -> Outcome:
             timeout=_TO_LOAD + _PER_EPISODE * len(spec.episodes),
         )
     except subprocess.TimeoutExpired as error:
-        return Outcome(failure=f"the reference lane took more than {error.timeout:.0f} s")
+        return PreflightOutcome(failure=f"the reference lane took more than {error.timeout:.0f} s")
     if done.returncode or not out_path.is_file():
         last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["nothing printed"]
-        return Outcome(failure=f"the reference lane ended with code {done.returncode}: {last[0][:300]}")
+        return PreflightOutcome(failure=f"the reference lane ended with code {done.returncode}: {last[0][:300]}")
     values: dict[str, Any] = json.loads(out_path.read_text())
-    return Outcome(**values | {"episodes": [Played(**episode) for episode in values["episodes"]]})
+    return PreflightOutcome(**values | {"episodes": [Played(**episode) for episode in values["episodes"]]})

@@ -10,7 +10,7 @@ from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import stage, validate
 from tcg_core.catalog.days import record_archive, record_episodes
 from tcg_core.catalog.files import remember
-from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Seat
+from tcg_core.catalog.records import DatasetRecord, EpisodeRecord, GameRecord, Participant
 from tcg_core.lineage.graph import registered
 
 DECK = sha256_bytes(b"deck")
@@ -28,7 +28,7 @@ def episode(
         generation=generation,
         module_version="1.32.7",
         best_of=1,
-        seats=(Seat(names[0], DECK), Seat(names[1], DECK)),
+        seats=(Participant(names[0], DECK), Participant(names[1], DECK)),
         games=(GameRecord(0, 1, 1, None, 0, (0, 3), rows, rows),),
     )
 

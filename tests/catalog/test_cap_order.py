@@ -9,11 +9,11 @@ from tcg_core.base.digest import sha256_json
 from tcg_core.base.home import Home
 from tcg_core.catalog import caps
 from tcg_core.catalog.cap_order import heads, rows_of, rows_within
-from tcg_core.catalog.caps import Episode, capped, episode_order
+from tcg_core.catalog.caps import EpisodeRows, capped, episode_order
 from tcg_core.catalog.connection import catalog, open_catalog, transaction, version_of
 from tcg_core.catalog.days import record_archive, record_episodes
 from tcg_core.catalog.errors import SelectionEmpty
-from tcg_core.catalog.kept import Kept
+from tcg_core.catalog.kept import KeptEpisodes
 from tcg_core.catalog.schema import MIGRATIONS, VERSION
 from tcg_core.catalog.selection import select_days
 from tcg_core.recipe import SPLIT_SEED, Selection
@@ -30,7 +30,7 @@ def oracle(days: dict[str, list], selection: Selection, generations: tuple[str, 
     for day in chosen:
         found = [e for e in days[day] if not generations or e.generation in generations]
         again[day] = len({e.episode_id for e in days[day]} & seen)
-        left[day] = [Episode(e.episode_id, e.rows) for e in found if e.episode_id not in seen]
+        left[day] = [EpisodeRows(e.episode_id, e.rows) for e in found if e.episode_id not in seen]
         seen |= {e.episode_id for e in days[day]}
     if selection.max_rows_per_day:
         left = {day: capped(found, selection.max_rows_per_day, SPLIT_SEED) for day, found in left.items()}
@@ -143,7 +143,7 @@ def test_heads_and_rows_at_the_borders(home):
             assert (head.ids, head.rows) == (tuple(sorted(order[:count])), 10 * count)
             assert rows_within(connection, {day: cap}) == {day: 10 * count}
         assert rows_of(connection, [day, "2026-08-02"]) == {day: 50, "2026-08-02": 0}
-        kept = Kept(connection, (), SPLIT_SEED)
+        kept = KeptEpisodes(connection, (), SPLIT_SEED)
         kept.cap(day, 30)
         kept.cap(day, 40)
         assert [e.episode_id for e in kept.episodes(day)] == sorted(order[:3]) and kept.rows([day]) == {day: 30}

@@ -6,7 +6,7 @@ import pytest
 
 from tcg_core.base.errors import ConfigError, IntegrityError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.catalog.caps import Episode, capped
+from tcg_core.catalog.caps import EpisodeRows, capped
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.errors import SelectionEmpty
 from tcg_core.catalog.seen import seen_by
@@ -112,7 +112,7 @@ def test_no_setting_is_inert() -> None:
 
 
 def test_caps_are_supersets() -> None:
-    pool = [Episode(i, 10) for i in range(50)]
+    pool = [EpisodeRows(i, 10) for i in range(50)]
     small, large = ({e.episode_id for e in capped(pool, rows, SPLIT_SEED)} for rows in (105, 255))
     assert (len(small), len(large)) == (10, 25)
     assert small < large

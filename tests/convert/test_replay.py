@@ -12,7 +12,7 @@ from tcg_core.convert.checks import fp32, parity, reloaded, strict_names
 from tcg_core.convert.decisions import lane_steps
 from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
-from tcg_core.convert.reference import Answer, Reference, Step, read_reference, softmax, write_reference
+from tcg_core.convert.reference import Answer, Reference, ReferenceStep, read_reference, softmax, write_reference
 from tcg_core.convert.replay import NetworkPlayer, Said, compare, replay
 from tcg_core.encode.cards import CardTables
 from tcg_core.model import torch_net
@@ -29,7 +29,7 @@ def reference(steps: int = 4) -> Reference:
     made = []
     for number in range(steps):
         data = {name: array for name, array in batch(3, 6, 3, 4, 5, seed=number).items() if name in INPUTS}
-        made.append(Step(data, np.array([0, 0, 1], np.int32), np.array([False, True, True])))
+        made.append(ReferenceStep(data, np.array([0, 0, 1], np.int32), np.array([False, True, True])))
     return Reference(("first", "second"), tuple(made))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
-from tcg_core.catalog.records import GameRecord, Seat
+from tcg_core.catalog.records import GameRecord, Participant
 from tcg_core.days.checks.field import FIELD_CHECKS, field_checks
 from tcg_core.days.drift import field_drift, field_of
 from tcg_core.days.errors import DayError
@@ -88,7 +88,7 @@ def test_each_warning_fires_on_what_it_is_for_and_none_blocks(steady, change, na
 
 
 def seats(record, deck):
-    return dataclasses.replace(record, seats=tuple(Seat(seat.name, deck) for seat in record.seats))
+    return dataclasses.replace(record, seats=tuple(Participant(seat.name, deck) for seat in record.seats))
 
 
 def test_the_stage_compares_with_validated_days_before_it_only(home):

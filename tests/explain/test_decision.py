@@ -16,7 +16,7 @@ from tcg_core.base.home import Home
 from tcg_core.days.take import take_archive
 from tcg_core.encode.collate import collate
 from tcg_core.encode.columns import Columns
-from tcg_core.encode.encoder import Decision
+from tcg_core.encode.encoder import EncodedDecision
 from tcg_core.encode.observation import from_dict
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.encode.tracker import Tracker
@@ -92,7 +92,7 @@ def by_hand(home: Home, artifact: str, found: dict, side: int, until: int, forge
     for t, raw, answer in asked(found["steps"], side):
         obs = from_dict(raw)
         tracker.observe(obs)
-        decision, select = Decision(tracker, obs), raw["select"]
+        decision, select = EncodedDecision(tracker, obs), raw["select"]
         stops = select["minCount"] <= len(answer) < select["maxCount"]
         said, written = [], memory
         for number in range(len(answer) + stops):

@@ -11,7 +11,7 @@ from tcg_core.base.home import Home
 from tcg_core.base.manifest import Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.convert.players import torch_player
-from tcg_core.convert.reference import Reference, Step, write_reference
+from tcg_core.convert.reference import Reference, ReferenceStep, write_reference
 from tcg_core.convert.replay import replay
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.collate import collate
@@ -55,7 +55,7 @@ def tables(generations: tuple[str, ...]) -> CardTables:
 
 def reference(net, tables, generation: str, decisions: int = 6) -> Reference:
     """The first decisions of seat 0 in a real game: one step a pick, the last pick of a decision commits."""
-    steps: list[Step] = []
+    steps: list[ReferenceStep] = []
     agents = [make_agent("random", generation, sample_deck(), seed) for seed in (1, 2)]
     with Battle(generation, sample_deck(), sample_deck()) as battle:
         lane = None
@@ -66,7 +66,7 @@ def reference(net, tables, generation: str, decisions: int = 6) -> Reference:
                 lane = lane or Lane(sample_deck(), net.initial_memory(), obs, generation)
                 row = Thought(lane, obs).row()
                 columns = Columns.from_rows([{name: row[name] for name in FEATURES}])
-                steps.append(Step(collate(columns, generation, tables), np.zeros(1, np.int32), np.ones(1, bool)))
+                steps.append(ReferenceStep(collate(columns, generation, tables), np.zeros(1, np.int32), np.ones(1, bool)))
             battle.select(answer)
     return Reference(("day/0/0/0",), tuple(steps))
 

@@ -8,7 +8,7 @@ import pytest
 
 from tcg_core.engine.decks import random_legal_deck, sample_deck
 from tcg_core.submission.judged import time_check
-from tcg_core.submission.kaggle import Outcome, Played
+from tcg_core.submission.kaggle import Played, PreflightOutcome
 from tcg_core.submission.preflight import CHECKS, preflight
 
 
@@ -105,11 +105,11 @@ def test_a_policy_that_does_not_load_plays_defaults_and_is_refused(packed, tmp_p
 
 def test_a_slow_policy_is_refused():
     played = Played("v1", 0, "first", ["DONE", "DONE"], [1, -1], seconds=[0.01] * 50)
-    assert time_check(Outcome(load_seconds=3.0, episodes=[played])).passed
+    assert time_check(PreflightOutcome(load_seconds=3.0, episodes=[played])).passed
     slow = dataclasses.replace(played, seconds=[0.6] * 50)
-    check = time_check(Outcome(load_seconds=3.0, episodes=[slow]))
+    check = time_check(PreflightOutcome(load_seconds=3.0, episodes=[slow]))
     assert not check.passed and check.facts["p50_ms"] == 600.0
-    assert not time_check(Outcome()).passed
+    assert not time_check(PreflightOutcome()).passed
 
 
 def test_a_lane_that_dies_is_an_outcome(packed, monkeypatch):

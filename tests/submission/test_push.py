@@ -15,7 +15,7 @@ from tcg_core.catalog import registry
 from tcg_core.catalog.connection import now
 from tcg_core.catalog.errors import ChecksNotPassed
 from tcg_core.fetch import competition as module
-from tcg_core.fetch.competition import KaggleCompetition, Sent
+from tcg_core.fetch.competition import KaggleCompetition, ListedSubmission
 from tcg_core.fetch.errors import FetchError
 from tcg_core.submission.ladder import LadderError, add_score, ladder_path, read_record, take_scores
 from tcg_core.submission.push import PushRefused, confirm_and_push, propose, push
@@ -27,10 +27,10 @@ ROOT = Path(__file__).resolve().parents[2]
 class FakeKaggle:
     """Keeps what it was sent."""
 
-    listed: list[Sent] = field(default_factory=list)
+    listed: list[ListedSubmission] = field(default_factory=list)
     got: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def recent(self) -> tuple[Sent, ...]:
+    def recent(self) -> tuple[ListedSubmission, ...]:
         return tuple(self.listed)
 
     def send(self, archive: Path, message: str) -> str:
@@ -38,8 +38,8 @@ class FakeKaggle:
         return f"ref{len(self.got)}"
 
 
-def sent(at: str, ref: str = "1", score: float | None = None) -> Sent:
-    return Sent(ref, at, "", "COMPLETE", score)
+def sent(at: str, ref: str = "1", score: float | None = None) -> ListedSubmission:
+    return ListedSubmission(ref, at, "", "COMPLETE", score)
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def test_the_official_client_is_called_as_it_is_written(monkeypatch, packed):
     api = Api()
     monkeypatch.setattr(module, "_authenticated", lambda: api)
     client = KaggleCompetition()
-    assert client.recent() == (Sent("7", "2026-08-01T09:30:00Z", "tcg x", "COMPLETE", 612.5),)
+    assert client.recent() == (ListedSubmission("7", "2026-08-01T09:30:00Z", "tcg x", "COMPLETE", 612.5),)
     assert client.send(packed.archive, "m") == "51234"
     assert calls == [(str(packed.archive), "m", "pokemon-tcg-ai-battle", True)]
     api.ref = 0

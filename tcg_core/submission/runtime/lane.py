@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from tcg_core.encode.encoder import Decision, legal
+from tcg_core.encode.encoder import EncodedDecision, legal
 from tcg_core.encode.observation import Observation, from_dict
 from tcg_core.encode.tracker import Tracker
 from tcg_core.submission.runtime.clock import Clock
@@ -41,7 +41,7 @@ class Thought:
         self.obs: Observation = from_dict(obs)
         lane.turn = int(obs["current"]["turn"])
         lane.tracker.observe(self.obs)
-        self.decision = Decision(lane.tracker, self.obs)
+        self.decision = EncodedDecision(lane.tracker, self.obs)
         self.picks: list[int] = []
         self.memory_in = lane.memory
         self.memory_out = lane.memory
