@@ -19,7 +19,7 @@ from tcg_core.base.home import Home
 from tcg_core.base.settings import to_dict
 from tcg_core.nightly.settings import load_nightly
 from tcg_core.plan.curriculum import DEFAULT, Curriculum
-from tcg_core.plan.launched import Launched, Next, end, launch, launched_curricula, next_phase, stop
+from tcg_core.plan.launched import LaunchedCurriculum, Next, end, launch, launched_curricula, next_phase, stop
 
 #: Of a phase's run: which phase, from 1, and the run that launched the curriculum.
 PHASE_TAG, LAUNCH_TAG = "tcg/phase", "tcg/launch"
@@ -82,7 +82,7 @@ def curriculum_sensor(context: dg.SensorEvaluationContext, workspace: Workspace)
     return dg.SkipReason("; ".join(lines) or "no curriculum is under way")
 
 
-def _step(instance: dg.DagsterInstance, home: Home, launched: Launched) -> tuple[dg.RunRequest | None, str]:
+def _step(instance: dg.DagsterInstance, home: Home, launched: LaunchedCurriculum) -> tuple[dg.RunRequest | None, str]:
     """The run to queue for a curriculum, None for none, and what was found in one line."""
     phase = next_phase(home, launched)
     tags = {CURRICULUM_TAG: launched.key, PHASE_TAG: str(phase.number + 1), LAUNCH_TAG: launched.launch}
@@ -103,7 +103,7 @@ def _step(instance: dg.DagsterInstance, home: Home, launched: Launched) -> tuple
     return request, f"{phase.title}: queued"
 
 
-def _judge(instance: dg.DagsterInstance, home: Home, launched: Launched, phase: Next, run: dg.DagsterRun) -> str:
+def _judge(instance: dg.DagsterInstance, home: Home, launched: LaunchedCurriculum, phase: Next, run: dg.DagsterRun) -> str:
     """What the run of the phase means for the curriculum: it is waited for, or it ended or stopped it."""
     named = f"{phase.title}: run {run.run_id[:8]}"
     if run.status not in ENDED:
@@ -121,17 +121,17 @@ def _judge(instance: dg.DagsterInstance, home: Home, launched: Launched, phase: 
     return _stopped(stop(home, launched, f"{named} {why}"))
 
 
-def _stopped(launched: Launched) -> str:
+def _stopped(launched: LaunchedCurriculum) -> str:
     return f"curriculum {launched.key} stopped: {launched.reason}; launch `curriculum` again with the same phases to continue"
 
 
-def _assets(launched: Launched, phase: Next) -> list[str]:
+def _assets(launched: LaunchedCurriculum, phase: Next) -> list[str]:
     """Card tables that the launch named are used as they are, so that no run makes others."""
     wanted = CHAIN_ASSETS if phase.last else PHASE_ASSETS
     return [name for name in wanted if name != "card_features" or not launched.cards_id]
 
 
-def _config(home: Home, launched: Launched, phase: Next) -> dict[str, Any]:
+def _config(home: Home, launched: LaunchedCurriculum, phase: Next) -> dict[str, Any]:
     configured = load_nightly(home)
     because = f"curriculum {launched.key}: {phase.title}"
     values: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from tcg_core.base.settings import from_dict, read_config, to_dict
 from tcg_core.recipe import Recipe
 
 if TYPE_CHECKING:
-    from tcg_core.train.runs.bring_in import Brought
+    from tcg_core.train.runs.bring_in import ImportedRun
 
 plan_app = typer.Typer(no_args_is_help=True, help="The TBPTT work plan of a training run.")
 checkpoint_app = typer.Typer(no_args_is_help=True, help="Training runs of other data homes.")
@@ -103,7 +103,7 @@ def bring(
         _show_brought(brought)
 
 
-def _show_brought(brought: "Brought") -> None:
+def _show_brought(brought: "ImportedRun") -> None:
     copied = ", ".join(f"{kind} {id}" for kind, id in brought.copied)
     print(f"run {brought.run}: {f'imported {copied}' if copied else 'is here already'}")
     if brought.days_elsewhere:

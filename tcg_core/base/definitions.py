@@ -36,7 +36,7 @@ class Definition:
 
 
 @dataclass
-class Module:
+class SourceModule:
     """A module: its definitions and what its imports bind. ``outside``: it takes no part in an identity."""
 
     name: str
@@ -51,9 +51,9 @@ class Module:
 IsRefusal = Callable[[tuple[str, ...], dict[str, Imported]], bool]
 
 
-def read_module(name: str, tree: ast.Module, is_refusal: IsRefusal) -> Module:
+def read_module(name: str, tree: ast.Module, is_refusal: IsRefusal) -> SourceModule:
     """The module ``name`` from its syntax tree, which is used up."""
-    module = Module(name)
+    module = SourceModule(name)
     for statement in _statements(tree.body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             module.imports |= bindings(statement)
@@ -119,7 +119,7 @@ def _makes_logger(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "getLogger"
 
 
-def _of_project(module: Module, decorator: ast.expr) -> bool:
+def _of_project(module: SourceModule, decorator: ast.expr) -> bool:
     head = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)[:1]
     imported = module.imports.get(head[0]) if head else None
     return bool(head) and (head[0] in module.definitions or (imported is not None and imported.module.split(".")[0] in PACKAGES))

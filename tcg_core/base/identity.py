@@ -9,9 +9,9 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tcg_core.base.definitions import BODY, Definition, Imported, Module, bindings, dotted, read_module
+from tcg_core.base.definitions import BODY, Definition, Imported, SourceModule, bindings, dotted, read_module
 from tcg_core.base.digest import sha256_json
-from tcg_core.base.source import Source
+from tcg_core.base.source import SourceTree
 
 #: Descendants of this class are refusals: lines for people, stored in no artifact ...
 REFUSAL = "TcgError"
@@ -34,9 +34,9 @@ class _Classes:
 class Index:
     """The definitions of a source tree, read as they are asked for."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceTree) -> None:
         self.source = source
-        self._modules: dict[str, Module] = {}
+        self._modules: dict[str, SourceModule] = {}
         self._classes: dict[str, _Classes] = {}
         self._hashes: dict[Place, str] = {}
 
@@ -62,7 +62,7 @@ class Index:
                 self._hash(circle)
         return self._hashes[place]
 
-    def module(self, name: str) -> Module:
+    def module(self, name: str) -> SourceModule:
         """The definitions of a module of the tree."""
         if name not in self._modules:
 
@@ -117,7 +117,7 @@ class Index:
                 found.add((parts[0], imported.module, imported.name))
         return sorted(list(each) for each in found)
 
-    def _meaning(self, module: Module, parts: tuple[str, ...], local: dict[str, Imported]) -> list[Place]:
+    def _meaning(self, module: SourceModule, parts: tuple[str, ...], local: dict[str, Imported]) -> list[Place]:
         imported = local.get(parts[0])
         if imported is None:
             if parts[0] in module.definitions:

@@ -17,7 +17,7 @@ from types import ModuleType
 from tcg_core.base.code import PRODUCERS, code_version, version_in
 from tcg_core.base.errors import TcgError
 from tcg_core.base.identity import Index
-from tcg_core.base.source import PACKAGES, ROOT, Source, at_start, read_source
+from tcg_core.base.source import PACKAGES, ROOT, SourceTree, at_start, read_source
 
 OUTSIDE_IDENTITY = "it compares identities"
 #: In a child's environment: process id and code versions of the process that started it, as JSON.
@@ -105,7 +105,7 @@ class _Guard(importlib.abc.MetaPathFinder):
         return None
 
 
-def _differs(file: Path, source: Source) -> bool:
+def _differs(file: Path, source: SourceTree) -> bool:
     try:
         name = file.relative_to(ROOT).as_posix()
     except ValueError:

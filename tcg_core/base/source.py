@@ -16,7 +16,7 @@ PACKAGES = ("tcg_core",)
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceTree:
     """Source files of a tree. ``files``: bytes by path below the root, POSIX style; ``taken``: seconds since 1970."""
 
     files: dict[str, bytes]
@@ -71,7 +71,7 @@ def imports_of(tree: ast.Module) -> list[str]:
     return found
 
 
-def read_source(root: Path = ROOT) -> Source:
+def read_source(root: Path = ROOT) -> SourceTree:
     """Reads every Python file of the packages below ``root``."""
     files = {
         path.relative_to(root).as_posix(): path.read_bytes()
@@ -79,11 +79,11 @@ def read_source(root: Path = ROOT) -> Source:
         for path in sorted((root / package).rglob("*.py"))
         if "__pycache__" not in path.parts
     }
-    return Source(files, time.time())
+    return SourceTree(files, time.time())
 
 
 @cache
-def at_start() -> Source:
+def at_start() -> SourceTree:
     """The source as it was when this process first asked, which is when :mod:`tcg_core.base.source` was imported."""
     return read_source()
 

@@ -37,7 +37,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredEpisode:
     """What a day's directory holds of one episode; columns: None unless it has rows."""
 
     record: EpisodeRecord
@@ -46,7 +46,7 @@ class Stored:
     columns: Columns | None
 
 
-def first_difference(stored: Stored, made: Processed) -> Difference | None:
+def first_difference(stored: StoredEpisode, made: Processed) -> Difference | None:
     """The first difference, None if there is none: how the episode ended, its catalogue facts, its lanes, its rows with all
     auxiliary targets. The text behind a quarantine's reason is not compared: it is for people and decides nothing."""
     id = stored.record.episode_id or 0
@@ -78,7 +78,7 @@ def stored_rows(path: Path, episodes: frozenset[int]) -> Iterator[tuple[int, Col
         yield waiting, Columns.concatenate(parts)
 
 
-def _facts(stored: Stored, made: Processed) -> Iterator[tuple[str, Any, Any]]:
+def _facts(stored: StoredEpisode, made: Processed) -> Iterator[tuple[str, Any, Any]]:
     before, after = stored.record, made.record
     yield "status", before.status, after.status
     yield "reason", before.reason, after.reason

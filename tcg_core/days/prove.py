@@ -21,7 +21,7 @@ from tcg_core.catalog.datasets import DatasetRow, datasets_of
 from tcg_core.catalog.days import day_row
 from tcg_core.days.build import open_taken
 from tcg_core.days.code import build_code, of_other_code
-from tcg_core.days.compare import Difference, Stored, first_difference, stored_rows
+from tcg_core.days.compare import Difference, StoredEpisode, first_difference, stored_rows
 from tcg_core.days.errors import DayError
 from tcg_core.days.evidence import store_proof
 from tcg_core.days.layout import EXPECTED, read_episodes
@@ -186,7 +186,7 @@ def _compare(
             raise IntegrityError(f"{directory / ROWS}: rows of episode {id}, expected {member.episode_id}")
         if columns is not None:
             total.add(columns)
-        difference = first_difference(Stored(record, decks, lanes.get(member.episode_id, ()), columns), made)
+        difference = first_difference(StoredEpisode(record, decks, lanes.get(member.episode_id, ()), columns), made)
         if difference is not None:
             return samples, {}, difference
     return samples, {"rows": total.hexdigest()}, None

@@ -14,7 +14,7 @@ from tcg_core.catalog.connection import now
 
 
 @dataclass(frozen=True)
-class Brought:
+class ImportedLineage:
     """One run: the home it is from, when it came, and manifests of its lineage that lie there only."""
 
     run: str
@@ -30,13 +30,13 @@ def record(home: Home, run: str, source: Path, manifests: tuple[Manifest, ...]) 
         write_json(path, {"source": str(source), "at": now(), "manifests": [manifest.to_dict() for manifest in manifests]})
 
 
-def brought_runs(home: Home) -> Iterator[Brought]:
+def brought_runs(home: Home) -> Iterator[ImportedLineage]:
     """All records, by run; raises :class:`IntegrityError` for one that is none."""
     for path in sorted(home.brought.glob("*.json")):
         try:
             values: dict[str, Any] = json.loads(path.read_text())
             manifests = tuple(manifest_from(manifest) for manifest in values["manifests"])
-            yield Brought(path.stem, values["source"], values["at"], manifests)
+            yield ImportedLineage(path.stem, values["source"], values["at"], manifests)
         except (ValueError, KeyError, TypeError) as error:
             raise IntegrityError(f"{path} is no record of a run that was brought in: {error}") from None
 

@@ -22,7 +22,7 @@ from tcg_core.recipe import Recipe
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchedCurriculum:
     """A curriculum that was launched.
 
     key: of its phases and card tables; cards_id: "" for those of each run; launch: id of its last launch; at: when, UTC;
@@ -50,7 +50,7 @@ class Next:
     done: tuple[str, ...]
 
 
-def launch(home: Home, curriculum: Curriculum, device: str, cards_id: str, by: str) -> tuple[Launched, bool]:
+def launch(home: Home, curriculum: Curriculum, device: str, cards_id: str, by: str) -> tuple[LaunchedCurriculum, bool]:
     """Notes that the curriculum is under way, by launch ``by``; returns the note, and whether it was under way already.
 
     One that is under way keeps its launch: asking twice is asking once. Finished phases are kept in any case.
@@ -59,10 +59,10 @@ def launch(home: Home, curriculum: Curriculum, device: str, cards_id: str, by: s
     old = _read(_path(home, key)) if _path(home, key).is_file() else None
     if old is not None and old.state == "under way":
         return old, True
-    return _write(home, Launched(key, curriculum, device, cards_id, by, now())), False
+    return _write(home, LaunchedCurriculum(key, curriculum, device, cards_id, by, now())), False
 
 
-def launched_curricula(home: Home) -> list[Launched]:
+def launched_curricula(home: Home) -> list[LaunchedCurriculum]:
     """Every curriculum that was launched, the last launch at the end.
 
     Raises :class:`IntegrityError` naming a note that cannot be read.
@@ -71,7 +71,7 @@ def launched_curricula(home: Home) -> list[Launched]:
     return sorted(found, key=lambda item: (item.at, item.key))
 
 
-def next_phase(home: Home, launched: Launched) -> Next:
+def next_phase(home: Home, launched: LaunchedCurriculum) -> Next:
     """The first phase that has no finished run that passed its checks; the last one in any case, for a chain follows it."""
     curriculum = launched.curriculum
     done: list[str] = []
@@ -84,12 +84,12 @@ def next_phase(home: Home, launched: Launched) -> Next:
     return Next(number, title(curriculum, number), recipe, last, tuple(done))
 
 
-def stop(home: Home, launched: Launched, reason: str) -> Launched:
+def stop(home: Home, launched: LaunchedCurriculum, reason: str) -> LaunchedCurriculum:
     """Notes that the curriculum stopped; launched again it continues."""
     return _write(home, replace(launched, state="stopped", reason=reason))
 
 
-def end(home: Home, launched: Launched) -> Launched:
+def end(home: Home, launched: LaunchedCurriculum) -> LaunchedCurriculum:
     """Notes that the last phase and what follows it are done."""
     return _write(home, replace(launched, state="ended"))
 
@@ -106,13 +106,13 @@ def _path(home: Home, key: str) -> Path:
     return home.curricula / "launched" / f"{key}.json"
 
 
-def _write(home: Home, launched: Launched) -> Launched:
+def _write(home: Home, launched: LaunchedCurriculum) -> LaunchedCurriculum:
     write_json(_path(home, launched.key), to_dict(launched))
     return launched
 
 
-def _read(path: Path) -> Launched:
+def _read(path: Path) -> LaunchedCurriculum:
     try:
-        return from_dict(Launched, json.loads(path.read_text()))
+        return from_dict(LaunchedCurriculum, json.loads(path.read_text()))
     except (ValueError, TcgError) as error:
         raise IntegrityError(f"{path} is no note of a launched curriculum: {error}; remove it and launch it again") from None

@@ -28,7 +28,7 @@ from tcg_core.catalog.verify import verify
 from tcg_core.days import build
 from tcg_core.days.build import build_day
 from tcg_core.days.drift import field_drift
-from tcg_core.days.history import Build, Decision, states_of
+from tcg_core.days.history import Build, DayDecision, states_of
 from tcg_core.days.promote import promote_day, verify_day
 from tcg_core.days.states import exclude_day, restore_day
 from tcg_core.days.take import take_archive
@@ -338,8 +338,8 @@ def built(id: str, archive: str = "now", staged: Check | None = FINE, promoted: 
     return Build(record, True, checks[0], checks[1], "1")
 
 
-def decided(id: str, state: str, at: str) -> Decision:
-    return Decision(V1, id, state, "why" if state == "excluded" else "", at)  # type: ignore[arg-type]
+def decided(id: str, state: str, at: str) -> DayDecision:
+    return DayDecision(V1, id, state, "why" if state == "excluded" else "", at)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Brought:
+class ImportedRun:
     """What came of it: kinds and ids copied (none if all were here), and days that lie in the other home only."""
 
     run: str
@@ -41,7 +41,7 @@ class Brought:
     days_elsewhere: tuple[str, ...]
 
 
-def bring_in(home: Home, source: Home, run: str) -> Brought:
+def bring_in(home: Home, source: Home, run: str) -> ImportedRun:
     """Copies ``run`` and what it was made from out of ``source``; what is here already with the same content stays.
 
     Everything is verified before anything is written, each part is published whole and registered with its checks, those a
@@ -55,7 +55,7 @@ def bring_in(home: Home, source: Home, run: str) -> Brought:
     copied = [part.manifest.key for part in parts if _publish(home, part)]
     elsewhere = tuple(manifest for manifest in days.values() if not _day_is_here(home, manifest))
     record(home, run, source.root, elsewhere)
-    return Brought(run, tuple(copied), tuple(sorted(day for day, manifest in days.items() if manifest in elsewhere)))
+    return ImportedRun(run, tuple(copied), tuple(sorted(day for day, manifest in days.items() if manifest in elsewhere)))
 
 
 def _collect(source: Home, run: str) -> tuple[list[Part], dict[str, Manifest]]:

@@ -13,7 +13,7 @@ from tcg_core.base.settings import from_dict, to_dict
 from tcg_core.catalog import registry
 from tcg_core.plan.errors import ResumeRefused
 from tcg_core.recipe import Recipe
-from tcg_core.train.runs.bring_in import Brought, bring_in
+from tcg_core.train.runs.bring_in import ImportedRun, bring_in
 
 _STEP = re.compile(r"step_\d{8,}(_open)?")
 _POINTER = re.compile(r"latest|best|epoch_\d{4,}")
@@ -39,7 +39,7 @@ class Resumed:
 
     recipe: Recipe
     cards: str
-    brought: Brought | None
+    brought: ImportedRun | None
 
 
 def locate(path: Path) -> Located:
@@ -70,7 +70,7 @@ def locate(path: Path) -> Located:
     return Located(Home(run.parent.parent), run.name, checkpoint)
 
 
-def take(home: Home, path: Path) -> tuple[Located, Brought | None]:
+def take(home: Home, path: Path) -> tuple[Located, ImportedRun | None]:
     """:func:`locate`, and brings the run in if it lies in another home."""
     located = locate(path)
     if located.home.root == home.root.resolve():
