@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.command()(backup)
-    app.command()(restore)
+    app.command("restore")(restore_backup)
     app.command()(gc)
     app.command()(unstick)
 
@@ -51,12 +51,12 @@ def backup(
         )
 
 
-def restore(
+def restore_backup(
     source: Annotated[Path, typer.Argument(help="What `tcg backup` wrote to.")],
     backup: Annotated[str, typer.Option(help="Which backup by name; the last if left out.")] = "",
 ) -> None:
     """Fills an empty data home from a backup and verifies every file. Killed, it continues."""
-    from tcg_core.ops.restore import restore as run
+    from tcg_core.ops.restore import restore_backup as run
 
     home = Home.resolve()
     done = run(home, source, backup)

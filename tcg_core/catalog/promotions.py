@@ -1,6 +1,6 @@
 """Who is champion: the append-only record of what tournaments decided, written only against the champion of that moment.
 
-The table is mirrored as ``promotions/NNNNNN.json`` in the data home, from which :func:`restore` fills a new catalog.
+The table is mirrored as ``promotions/NNNNNN.json`` in the data home, from which :func:`restore_promotions` fills a new catalog.
 """
 
 import json
@@ -86,7 +86,7 @@ def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict
     return decided
 
 
-def restore(connection: sqlite3.Connection, home: Home) -> int:
+def restore_promotions(connection: sqlite3.Connection, home: Home) -> int:
     """Fills an empty table from the mirror; returns how many decisions it read. Who is champion is never guessed: raises
     :class:`TcgError` naming a bad file, or the first that does not follow from those before it."""
     if connection.execute("SELECT 1 FROM promotions").fetchone():

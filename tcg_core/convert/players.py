@@ -32,13 +32,13 @@ def torch_player(net: "TorchNet") -> NetworkPlayer:
 
 
 def mlx_player(architecture: Architecture, weights: Mapping[str, Array], tables: CardTables, source: str) -> NetworkPlayer:
-    """An MLX network on the CPU, whatever the default device: the artifact plays on a CPU. Strict as ``mlx_net.restore``."""
+    """An MLX network on the CPU, whatever the default device: the artifact plays on a CPU. Strict as ``restore_net``."""
     from tcg_core.model.bootstrap import mlx
-    from tcg_core.model.mlx_net import as_mx, restore
+    from tcg_core.model.mlx_net import as_mx, restore_net
 
     core = mlx().core
     with core.stream(core.cpu):
-        net = restore(architecture, weights, source)
+        net = restore_net(architecture, weights, source)
         net.set_tables(tables)
 
     def step(batch: Mapping[str, Array], memory: Array) -> Said:

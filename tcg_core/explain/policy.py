@@ -17,7 +17,7 @@ from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Columns
 from tcg_core.lookahead.read import LookedDayReader
 from tcg_core.model.torch_load import CONTRACT, load_artifact
-from tcg_core.model.torch_net import TorchNet, restore
+from tcg_core.model.torch_net import TorchNet, restore_net
 from tcg_core.recipe import Selection
 from tcg_core.train.runs.checkpoint import load_weights
 from tcg_core.train.runs.pointers import BEST, LATEST, follow
@@ -55,7 +55,7 @@ def load_policy(home: Home, name: str) -> ExplainedPolicy:
         step = directory if (directory / "state.json").is_file() else follow(directory, BEST) or follow(directory, LATEST)
         if step is not None:
             architecture, weights, tables, state = load_weights(step)
-            net = restore(architecture, weights, str(step))
+            net = restore_net(architecture, weights, str(step))
             net.set_tables(tables)
             zero = architecture.config.would_ko and bool(state["run_config"]["zero_wouldko"])
             return ExplainedPolicy(net.freeze(), tables, f"run {state['run']}, {step.name}", zero)

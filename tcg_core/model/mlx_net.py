@@ -122,7 +122,7 @@ class Layer(Module):
 
 
 class PolicyNet(Module):
-    """The network; leaves are named as in :func:`~tcg_core.model.names.weight_table`. Use :func:`build` or :func:`restore`."""
+    """The network; leaves are named as in :func:`~tcg_core.model.names.weight_table`. See :func:`build`, :func:`restore_net`."""
 
     def __init__(self, architecture: Architecture, weights: Weights) -> None:
         super().__init__()
@@ -271,10 +271,10 @@ class PolicyNet(Module):
 
 def build(architecture: Architecture, seed: int) -> PolicyNet:
     """A fresh network; equal (architecture, seed) give equal bits in every process. Call ``set_tables`` before use."""
-    return restore(architecture, initial_weights(architecture, seed), f"initial weights of seed {seed}")
+    return restore_net(architecture, initial_weights(architecture, seed), f"initial weights of seed {seed}")
 
 
-def restore(architecture: Architecture, weights: Mapping[str, npt.NDArray[Any]], source: str) -> PolicyNet:
+def restore_net(architecture: Architecture, weights: Mapping[str, npt.NDArray[Any]], source: str) -> PolicyNet:
     """A network with these weights; strict: raises :class:`ModelError` naming source and leaf."""
     check_weights(architecture, weights, source)
     net = PolicyNet(architecture, {name: mx.array(array) for name, array in weights.items()})
@@ -292,4 +292,4 @@ def weights_of(net: PolicyNet) -> dict[str, npt.NDArray[np.float32]]:
     return {name: found[name] for name in weight_table(net.architecture)}
 
 
-__all__ = ["INPUTS", "Output", "PolicyNet", "as_mx", "build", "restore", "weights_of"]
+__all__ = ["INPUTS", "Output", "PolicyNet", "as_mx", "build", "restore_net", "weights_of"]

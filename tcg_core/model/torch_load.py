@@ -14,7 +14,7 @@ from tcg_core.model.architecture import MASK_VALUE, Architecture
 from tcg_core.model.config import ModelError
 from tcg_core.model.names import split_arrays
 from tcg_core.model.tensors import read_safetensors
-from tcg_core.model.torch_net import TorchNet, restore
+from tcg_core.model.torch_net import TorchNet, restore_net
 
 WEIGHTS, CONTRACT, REFERENCE = "weights.safetensors", "contract.json", "reference.safetensors"
 CONTRACT_VERSION = 1
@@ -37,7 +37,7 @@ def load_artifact(directory: Path) -> tuple[TorchNet, CardTables, dict[str, Any]
     if tables.digest != contract["tables"]:
         raise ModelError(f"{path}: card tables digest {tables.digest[:12]}, contract says {str(contract['tables'])[:12]}")
     architecture = Architecture.from_dict(contract["arch_config"])
-    net = restore(architecture, weights, str(path))
+    net = restore_net(architecture, weights, str(path))
     net.set_tables(tables)
     return net.freeze(), tables, contract
 

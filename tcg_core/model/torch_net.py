@@ -113,7 +113,7 @@ class Layer(nn.Module):
 
 
 class TorchNet(nn.Module):
-    """The network; leaves are named as in :func:`~tcg_core.model.names.weight_table`. Use :func:`build` or :func:`restore`."""
+    """The network; leaves are named as in :func:`~tcg_core.model.names.weight_table`. See :func:`build`, :func:`restore_net`."""
 
     def __init__(self, architecture: Architecture, weights: Weights) -> None:
         super().__init__()
@@ -266,10 +266,10 @@ class TorchNet(nn.Module):
 
 def build(architecture: Architecture, seed: int) -> TorchNet:
     """A fresh network, equal to the MLX one of the same (architecture, seed). Call ``set_tables`` before use."""
-    return restore(architecture, initial_weights(architecture, seed), f"initial weights of seed {seed}")
+    return restore_net(architecture, initial_weights(architecture, seed), f"initial weights of seed {seed}")
 
 
-def restore(architecture: Architecture, weights: Mapping[str, npt.NDArray[Any]], source: str) -> TorchNet:
+def restore_net(architecture: Architecture, weights: Mapping[str, npt.NDArray[Any]], source: str) -> TorchNet:
     """A network with these weights; strict: raises :class:`ModelError` naming source and leaf."""
     check_weights(architecture, weights, source)
     net = TorchNet(architecture, {name: torch.tensor(array) for name, array in weights.items()})
@@ -286,4 +286,4 @@ def weights_of(net: TorchNet) -> dict[str, npt.NDArray[np.float32]]:
     return {name: found[name] for name in weight_table(net.architecture)}
 
 
-__all__ = ["INPUTS", "Output", "TorchNet", "as_torch", "build", "restore", "weights_of"]
+__all__ = ["INPUTS", "Output", "TorchNet", "as_torch", "build", "restore_net", "weights_of"]

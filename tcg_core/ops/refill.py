@@ -20,7 +20,7 @@ from tcg_core.catalog.connection import as_time, transaction
 from tcg_core.catalog.datasets import put
 from tcg_core.catalog.days import record_archive, record_episodes, record_names
 from tcg_core.catalog.kinds import DAY, STAGED, archive_manifest, as_staged
-from tcg_core.catalog.promotions import restore
+from tcg_core.catalog.promotions import restore_promotions
 from tcg_core.catalog.records import EpisodeRecord
 from tcg_core.catalog.registry import RecordedChecks, checks_on_disk, insert_checks, register_in, relative
 from tcg_core.days.evidence import restore_proofs
@@ -195,7 +195,7 @@ class Refill:
                 register_in(self.connection, self.home, item.manifest, item.path, item.content, item.at)
                 if item.recorded:
                     insert_checks(self.connection, *item.manifest.key, item.recorded.checks, item.recorded.at)
-            restore(self.connection, self.home)
+            restore_promotions(self.connection, self.home)
 
     def _name_missing(self) -> None:
         known: set[Key] = {(row["kind"], row["id"]) for row in self.connection.execute("SELECT kind, id FROM artifacts")}

@@ -25,7 +25,7 @@ class Restored:
     missing: tuple[str, ...]
 
 
-def restore(home: Home, source: Path, name: str = "") -> Restored:
+def restore_backup(home: Home, source: Path, name: str = "") -> Restored:
     """Fills the empty ``home`` from a backup, the last or by ``name``; the catalog comes last.
 
     Refuses (:class:`HomeNotEmpty`) a home that holds any file, except one that a killed restore of the same backup was

@@ -21,7 +21,7 @@ from tcg_core.encode.columns import Array
 from tcg_core.model import bootstrap
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
-from tcg_core.model.mlx_net import PolicyNet, build, restore, weights_of
+from tcg_core.model.mlx_net import PolicyNet, build, restore_net, weights_of
 from tcg_core.model.names import Group
 from tcg_core.plan.plan import Plan, Side
 from tcg_core.rows.cache_spill import Spill
@@ -183,7 +183,7 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
     else:
         payload = read_step(latest)
         refuse_other(payload.state, contract, allow_inexact)
-        net = restore(architecture, payload.weights, str(latest))
+        net = restore_net(architecture, payload.weights, str(latest))
         state = _moments(payload, net, routes, str(latest))
         progress, memories = Progress.from_dict(payload.state["progress"]), payload.memories
         ranks = RankCounts.from_dict(payload.state["rank_counts"])
@@ -233,7 +233,7 @@ def _start(
         raise IntegrityError(f"plan {plan.id} goes on from {step}, which is missing or not as it was when the plan was made")
     payload = read_step(step)
     refuse_parent(payload.state, contract, f"{plan.parent.run}/{plan.parent.checkpoint}")
-    net = restore(architecture, payload.weights, str(step))
+    net = restore_net(architecture, payload.weights, str(step))
     LOG.info("run %s: goes on from %s at epoch %d", plan.id, step, plan.parent.first_epoch)
     if plan.recipe.resume.optimizer_state == "resume":
         return net, _moments(payload, net, routes, str(step))

@@ -92,13 +92,13 @@ def test_torch_padding_rows_get_no_gradient() -> None:
 def test_padding_embeds_to_the_zero_vector() -> None:
     arch = architecture()
     weights = {name: array + 1 for name, array in initial_weights(arch, 1).items()}  # row 0 is not zero any more
-    net = mlx_net.restore(arch, weights, "test")
+    net = mlx_net.restore_net(arch, weights, "test")
     net.set_tables(tables())
     lookup = {name: np.array(table) for name, table in net.lookup().items()}
     padded = {name.removesuffix(".weight") for name, leaf in weight_table(arch).items() if leaf.kind == "padded"}
     assert {name for name, table in lookup.items() if not table[0].any()} == padded
     assert all(table[1:].any(1).all() for table in lookup.values())
-    theirs = torch_net.restore(arch, weights, "test")
+    theirs = torch_net.restore_net(arch, weights, "test")
     assert not theirs.card(torch.tensor([0, 0])).any()
 
 
@@ -113,7 +113,7 @@ def test_no_inert_setting(field: str) -> None:
         weights = initial_weights(architecture(config), 1)
         # What starts at zero is moved first, as an update would.
         moved = {name: array + 0.1 * (not array.any()) for name, array in weights.items() if name in STRUCTURED}
-        net = mlx_net.restore(architecture(config), weights | moved, "test")
+        net = mlx_net.restore_net(architecture(config), weights | moved, "test")
         net.set_tables(tables())
         data = mlx_net.as_mx(batch(4, 6, 3, 4, 5))
         outputs.append(np.array(net(data, mx.broadcast_to(net.initial_memory(), (4, *net.architecture.memory_shape))).logits))
@@ -285,7 +285,7 @@ DEFECTS = [
 
 
 @pytest.mark.parametrize(("break_it", "message"), DEFECTS)
-@pytest.mark.parametrize("restore", [mlx_net.restore, torch_net.restore])
+@pytest.mark.parametrize("restore", [mlx_net.restore_net, torch_net.restore_net])
 def test_weights_with_a_defect_are_refused_by_name(break_it: Any, message: str, restore: Any) -> None:
     arch = architecture()
     weights: dict[str, Any] = dict(initial_weights(arch, 1))

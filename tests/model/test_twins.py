@@ -35,7 +35,7 @@ def twins(arch: Architecture, seed: int = 1) -> tuple[mlx_net.PolicyNet, torch_n
     weights |= {
         name: np.random.default_rng(3).normal(size=weights[name].shape).astype("f") for name in STRUCTURED if name in weights
     }
-    ours, theirs = mlx_net.restore(arch, weights, "drawn"), torch_net.restore(arch, weights, "drawn")
+    ours, theirs = mlx_net.restore_net(arch, weights, "drawn"), torch_net.restore_net(arch, weights, "drawn")
     ours.set_tables(tables())
     theirs.set_tables(tables())
     return ours, theirs

@@ -24,7 +24,7 @@ from tcg_core.ops.errors import BackupError, HomeNotEmpty, OpsBusy
 from tcg_core.ops.lock import ops_lock
 from tcg_core.ops.objects import Store
 from tcg_core.ops.record import names_of, read_record
-from tcg_core.ops.restore import restore
+from tcg_core.ops.restore import restore_backup
 from tests.ops.chain import chain, day
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def test_a_restored_home_is_the_one_that_was_backed_up(filled, tmp_path):
         done = backup(filled, tmp_path / "backup")
     assert not done.record.damaged and done.copied > 10
     other = Home(tmp_path / "other")
-    restored = restore(other, tmp_path / "backup")
+    restored = restore_backup(other, tmp_path / "backup")
     assert restored.missing == ()
     expected = {name: sha for name, sha in contents(filled.root).items() if "/.tmp-" not in name}
     assert contents(other.root) == expected and len(expected) > 15
@@ -99,9 +99,9 @@ def test_a_second_backup_copies_only_what_is_new_and_both_can_be_restored(filled
     new = {e.path for e in second.record.entries} - {e.path for e in first.record.entries}
     assert any("plan-b" in path for path in new)
     assert second.copied <= len(new) + 1  # the catalog changed too
-    restore(Home(tmp_path / "old"), tmp_path / "backup", first.record.name)
+    restore_backup(Home(tmp_path / "old"), tmp_path / "backup", first.record.name)
     assert not (tmp_path / "old" / "plans" / "plan-b").exists()
-    restore(Home(tmp_path / "new"), tmp_path / "backup")
+    restore_backup(Home(tmp_path / "new"), tmp_path / "backup")
     assert (tmp_path / "new" / "plans" / "plan-b").is_dir()
 
 
@@ -110,7 +110,7 @@ def test_a_home_that_holds_anything_is_refused_and_left_alone(filled, tmp_path):
     other = Home(tmp_path / "other").prepare()
     write_bytes(other.decks / "mine.csv", b"1\n")
     with pytest.raises(HomeNotEmpty, match=r"decks/mine\.csv"):
-        restore(other, tmp_path / "backup")
+        restore_backup(other, tmp_path / "backup")
     assert contents(other.root) == {"decks/mine.csv": sha256_file(other.decks / "mine.csv")}
 
 
@@ -124,13 +124,13 @@ def test_a_damaged_or_missing_object_is_found_by_check_and_by_restore(filled, tm
     with pytest.raises(BackupError, match=victim.sha256[:12]):
         check_backup(tmp_path / "backup")
     with pytest.raises(BackupError, match="is damaged"):
-        restore(Home(tmp_path / "other"), tmp_path / "backup")
+        restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
     path.unlink()
     with pytest.raises(BackupError, match="is missing"):
-        restore(Home(tmp_path / "other"), tmp_path / "backup")
+        restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
     path.write_bytes(data)
     assert check_backup(tmp_path / "backup") == record
-    assert restore(Home(tmp_path / "other"), tmp_path / "backup").written > 0
+    assert restore_backup(Home(tmp_path / "other"), tmp_path / "backup").written > 0
 
 
 def test_a_changed_record_is_refused(filled, tmp_path):
@@ -139,7 +139,7 @@ def test_a_changed_record_is_refused(filled, tmp_path):
     values["entries"][0]["path"] = "elsewhere"
     write_json(done.path, values)
     with pytest.raises(BackupError, match="was changed"):
-        restore(Home(tmp_path / "other"), tmp_path / "backup")
+        restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
 
 
 def test_a_record_that_leads_out_of_the_home_is_refused(filled, tmp_path):
@@ -151,7 +151,7 @@ def test_a_record_that_leads_out_of_the_home_is_refused(filled, tmp_path):
     evil = replace(record.entries[0], path="../outside")
     write_record(tmp_path / "backup", replace(record, made_at="2099-01-01T00:00:00Z", entries=(evil,)))
     with pytest.raises(BackupError, match="outside the data home"):
-        restore(Home(tmp_path / "other"), tmp_path / "backup")
+        restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
     assert not (tmp_path / "outside").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_damaged_file_of_the_home_is_named_and_an_earlier_backup_has_it_whole(
     (filled.plans / "plan-a" / "file.bin").write_bytes(whole + b"!")
     [line] = backup(filled, tmp_path / "good").record.damaged
     assert "plan-a/file.bin" in line and "as it was" in line
-    restore(Home(tmp_path / "other"), tmp_path / "good")
+    restore_backup(Home(tmp_path / "other"), tmp_path / "good")
     assert (tmp_path / "other" / "plans" / "plan-a" / "file.bin").read_bytes() == whole
     fresh = backup(filled, tmp_path / "fresh").record
     assert "plan-a/file.bin" in fresh.damaged[0] and not any("plan-a/file.bin" in e.path for e in fresh.entries)
@@ -188,7 +188,7 @@ def test_places_that_cannot_serve_are_refused(filled, tmp_path, monkeypatch):
     with pytest.raises(BackupError, match="MiB free"):
         backup(filled, tmp_path / "backup")
     with pytest.raises(BackupError, match="no finished backup"):
-        restore(Home(tmp_path / "other"), tmp_path / "backup")
+        restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
 
 
 def written_step(run: Path, number: int) -> Path:
@@ -233,7 +233,7 @@ def test_forgetting_old_backups_removes_only_what_nothing_else_needs(filled, tmp
     gone, freed = prune(tmp_path / "backup", keep=1)
     assert gone == [first.name] and freed > 0
     check_backup(tmp_path / "backup")
-    restore(Home(tmp_path / "other"), tmp_path / "backup")
+    restore_backup(Home(tmp_path / "other"), tmp_path / "backup")
     assert (tmp_path / "other" / "quarantine" / "2026-08-01.jsonl").read_bytes() == b"changed\n"
     with pytest.raises(BackupError, match="at least one"):
         prune(tmp_path / "backup", keep=0)
@@ -244,9 +244,9 @@ import sys
 from pathlib import Path
 from tcg_core.base.home import Home
 from tcg_core.ops.backup import backup
-from tcg_core.ops.restore import restore
+from tcg_core.ops.restore import restore_backup
 what, home, store = sys.argv[1:]
-(backup if what == "backup" else restore)(Home(Path(home)), Path(store))
+(backup if what == "backup" else restore_backup)(Home(Path(home)), Path(store))
 """
 
 
@@ -273,8 +273,8 @@ def test_a_killed_backup_and_a_killed_restore_continue(filled, tmp_path, chance)
     code = kill_when("restore", target, store, lambda: len(list((target / "decks").glob("[!.]*"))) >= written)
     assert code == -signal.SIGKILL and not (target / "catalog.sqlite").exists()
     with pytest.raises(HomeNotEmpty, match="half restored"):
-        restore(Home(target), _another(filled, tmp_path))
-    finished = restore(Home(target), store)
+        restore_backup(Home(target), _another(filled, tmp_path))
+    finished = restore_backup(Home(target), store)
     assert 0 < finished.written < len(finished.record.entries)
     assert not list(target.rglob(".tmp-*")) and not (target / ".restoring.json").exists()
     expected = {name: sha for name, sha in contents(filled.root).items() if "/.tmp-" not in name}
