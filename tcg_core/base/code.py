@@ -4,13 +4,17 @@ Dagster's code version of an asset, the ``code`` of its manifest and what makes 
 from the source as it was when this process started; nothing of what it covers is imported to know it.
 """
 
+import contextlib
 import importlib.metadata
+import json
+import sys
 from dataclasses import dataclass
 from functools import cache
 
+from tcg_core.base.atomic import NotWritten, write_json
 from tcg_core.base.digest import sha256_json
 from tcg_core.base.identity import Index
-from tcg_core.base.source import at_start
+from tcg_core.base.source import PACKAGES, ROOT, at_start
 
 OUTSIDE_IDENTITY = "it names what identities are made of"
 
@@ -78,14 +82,40 @@ PRODUCERS: dict[str, Producer] = {
 @cache
 def code_version(asset: str) -> str:
     """16 hex digits for the code that makes an asset, as this process runs it."""
-    return version_in(_index(), asset)
+    return _version(_made(), asset)
 
 
 def version_in(index: Index, asset: str) -> str:
     """:func:`code_version` of another source tree."""
-    producer = PRODUCERS[asset]
+    return _version({asset: _definitions(index, PRODUCERS[asset])}, asset)
+
+
+def _version(made: dict[str, str], asset: str) -> str:
+    return sha256_json([made[asset], versions_of(asset)])[:16]
+
+
+def _definitions(index: Index, producer: Producer) -> str:
+    """Hash of what decides a result, libraries left out."""
     packed = {file: index.source.sha256(file) for file in index.source.packed(producer.packed)} if producer.packed else {}
-    return sha256_json([index.identity(producer.roots), packed, versions_of(asset)])[:16]
+    return sha256_json([index.identity(producer.roots), packed])
+
+
+@cache
+def _made() -> dict[str, str]:
+    """:func:`_definitions` of every asset. Reading the syntax trees costs a second, so the result is kept beside Python's own
+    compiled files, under the hash of all source files; where nothing can be written it is computed each time."""
+    kept = ROOT / PACKAGES[0] / "__pycache__" / f"identity.{at_start().digest[:32]}.{sys.implementation.cache_tag}.json"
+    try:
+        found: dict[str, str] = json.loads(kept.read_text())
+    except (OSError, ValueError):
+        found = {}
+    if found.keys() != PRODUCERS.keys():
+        found = {asset: _definitions(_index(), producer) for asset, producer in PRODUCERS.items()}
+        with contextlib.suppress(OSError, NotWritten):  # an installation that is read-only works as well
+            for old in kept.parent.glob("identity.*.json"):
+                old.unlink(missing_ok=True)
+            write_json(kept, found)
+    return found
 
 
 def libraries_of(asset: str) -> tuple[str, ...]:

@@ -130,7 +130,9 @@ def find(home: Home) -> Found:
             lines.append(f"run {begun.run} is abandoned: {reason}")
             continue
         chosen, place = begun, _place(home, begun.run)
-        lines.append(f"continues run {begun.run}, begun in the night of {begun.starts[0].night}, {place}")
+        lines.append(
+            f"continues run {begun.run}, begun in the night of {begun.starts[0].night}, {place or 'without a checkpoint yet'}"
+        )
     return Found(chosen, place, tuple(lines))
 
 
@@ -173,19 +175,22 @@ def why_refused(home: Home, run: str) -> str:
 
 
 def _why_not(home: Home, begun: Begun) -> str:
-    """Why no night can go on with a run, "" if one can."""
+    """Why no night can continue a run, "" if one can."""
     refused = why_refused(home, begun.run)
     if refused:
         return refused
-    place, last = _place(home, begun.run), begun.starts[-1]
-    here = place is not None and (place.epochs, place.updates) == (last.epochs, last.updates)
+    place, last = _place(home, begun.run) or Place(0, 0, 0), begun.starts[-1]
+    here = (place.epochs, place.updates) == (last.epochs, last.updates)
     if here and begun.stalled >= MOST_STALLED:
         return f"{begun.stalled} starts brought it no further than {place}" + (f"; the last: {begun.last}" if begun.last else "")
     return ""
 
 
 def _require_step(home: Home, run: str) -> None:
-    step = pointers.require(home.checkpoints / run, pointers.LATEST)
+    """A run that died before its first checkpoint has nothing of other code: it begins again from its plan."""
+    step = pointers.follow(home.checkpoints / run, pointers.LATEST)
+    if step is None:
+        return
     made, code = read_manifest(step).code, code_version("mlx_checkpoint")
     if made != code:
         raise IntegrityError(f"run {run}: its checkpoint was made by code {made}, this is {code}")

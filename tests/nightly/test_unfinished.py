@@ -62,14 +62,17 @@ def test_a_run_that_was_stopped_goes_on_until_it_has_ended(begun: tuple[Home, st
     assert not list(home.nights.iterdir()), "a run that has ended leaves no note"
 
 
-def test_a_run_without_a_checkpoint_is_abandoned(toy: Home) -> None:
+def test_a_run_that_died_before_its_first_checkpoint_is_begun_again(toy: Home) -> None:
     run = toy_plan(toy).id
     unfinished.begin(toy, run, "2026-08-03", "digest")
     assert "without a checkpoint yet: the next night" in unfinished.lines_of(toy)[0]
     found = unfinished.find(toy)
-    assert found.continued is None
-    assert "has no pointer latest.json" in found.lines[0]
-    assert "abandoned: " in unfinished.lines_of(toy)[0] if (toy.checkpoints / run).exists() else not unfinished.lines_of(toy)
+    assert found.continued is not None and found.continued.run == run
+    assert found.lines == (f"continues run {run}, begun in the night of 2026-08-03, without a checkpoint yet",)
+    unfinished.begin(toy, run, "2026-08-04", "digest")
+    found = unfinished.find(toy)
+    assert found.continued is None, "two starts without an update are enough"
+    assert "2 starts brought it no further than after 0 epochs and update 0" in found.lines[0]
 
 
 def test_starts_that_bring_it_no_further_are_counted_and_end_it(begun: tuple[Home, str]) -> None:

@@ -248,7 +248,8 @@ def test_another_run_under_the_same_id_is_not_overwritten(source: Home, finished
     shutil.copytree(source.root, tmp_path / "twin")
     twin, run = Home(tmp_path / "twin"), finished.plan.id
     path = twin.checkpoints / run
-    (path / "curves.png").write_bytes(b"another")
+    other = path / "step_of_another_machine.json"
+    other.write_bytes(b"another")
     write_json(path / "manifest.json", _rehashed(path))
     with pytest.raises(BringRefused, match=rf"checkpoint {run} is here too, with content .* move .* away"):
         take(twin, source.checkpoints / run)
