@@ -179,7 +179,7 @@ def _why_not(home: Home, begun: Begun) -> str:
     refused = why_refused(home, begun.run)
     if refused:
         return refused
-    place, last = _place(home, begun.run) or Place(0, 0, 0), begun.starts[-1]
+    place, last = _place(home, begun.run) or RunProgress(0, 0, 0), begun.starts[-1]
     here = (place.epochs, place.updates) == (last.epochs, last.updates)
     if here and begun.stalled >= MOST_STALLED:
         return f"{begun.stalled} starts brought it no further than {place}" + (f"; the last: {begun.last}" if begun.last else "")
