@@ -1,6 +1,7 @@
 """What stands once: each thing that several places need is made in one of them. The source itself is counted."""
 
 import ast
+import importlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -53,6 +54,67 @@ def test_one_lock() -> None:
     assert not uses("O_EXCL"), "a file that only says that it is there outlives a killed holder"
     holders = uses("hold")
     assert len(holders) >= 6, f"the lock is not used where one was: {sorted(holders)}"
+
+
+def callers(name: str) -> set[str]:
+    """Files that call a function, under its own name or as an attribute of anything."""
+    return {file for file, tree in files() if name in _called(tree)}
+
+
+#: Where an artifact's identity is made, and the asset whose code is part of it.
+STAGES = {
+    "tcg_core/cards/features.py": "card_features",
+    "tcg_core/days/build.py": "staged_day",
+    "tcg_core/days/drift.py": "field_drift",
+    "tcg_core/ratings/stage.py": "ratings",
+    "tcg_core/plan/build.py": "work_plan",
+    "tcg_core/train/run.py": "mlx_checkpoint",
+    "tcg_core/train/runs/checkpoint.py": "mlx_checkpoint",
+    "tcg_core/convert/artifact.py": "torch_artifact",
+    "tcg_core/submission/contents.py": "submission",
+    "tcg_core/arena/tournament.py": "tournament",
+}
+#: What is no stage, and why; each file says it at the place.
+NO_STAGE = {
+    "tcg_core/days/take.py": "a file that came in, named by its own hash",
+    "tcg_core/days/promote.py": "a directory that is renamed; a validated day that is verified again",
+    "tcg_core/train/runs/bring_in.py": "a copy of another home's artifact, with its manifest and its checks",
+}
+
+
+def test_one_stage() -> None:
+    stage = {"tcg_core/base/stage.py"}
+    assert callers("artifact_id") == callers("write_manifest") == stage
+    assert callers("publishing") == stage | {"tcg_core/train/runs/bring_in.py"}
+    # The registry calls itself: its functions take a home, its registrar has one.
+    assert callers("record_checks") == stage | set(NO_STAGE) | {"tcg_core/catalog/registry.py"}
+    for file in NO_STAGE:
+        assert "No Stage" in (PROJECT / file).read_text(), file
+    # A step of a run is registered and checked with its run, a submission where it is packed.
+    finished = set(STAGES) - {"tcg_core/train/runs/checkpoint.py", "tcg_core/submission/contents.py"}
+    assert callers("finish") - {"tcg_core/replay/record.py"} == finished | {"tcg_core/submission/pack.py"}
+
+
+def test_each_stage_names_the_asset_whose_code_it_runs() -> None:
+    found = []
+    for file, tree in files("tcg_core/"):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Stage.of", "Stage.named"):
+                asset = node.args[0]
+                module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+                found.append((file, getattr(module, asset.id) if isinstance(asset, ast.Name) else ast.literal_eval(asset)))
+    assert sorted(found) == sorted(STAGES.items())
+
+
+def test_one_rule_for_what_is_damaged() -> None:
+    """The stage discards it. The other calls are not about damage of an artifact that a stage has found by its id."""
+    others = {
+        "tcg_core/days/build.py": "a day in staging, found by its manifest",
+        "tcg_core/days/promote.py": "a day in the place that a staged one takes",
+        "tcg_core/train/runs/pointers.py": "a step that no pointer names",
+        "tcg_core/ops/clean.py": "what retention gave up",
+    }
+    assert callers("discard") == {"tcg_core/base/stage.py"} | set(others)
 
 
 def test_one_place_knows_how_fast_a_network_trains() -> None:

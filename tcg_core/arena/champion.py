@@ -133,6 +133,7 @@ def _days_current(home: Home, reigning: str) -> Check:
     return Check("days_current", True, f"{days} days behind it, none published again, excluded or damaged{told}", "WARN", facts)
 
 
+# No Stage (tcg_core.base.stage): a champion is a line in the record of decisions, and what it is follows from all of them.
 def _built(home: Home, decided: Promotion | None, reason: str, tournament_id: str) -> Built:
     reigning, root = champion(home), promotions_root(home)
     root.mkdir(parents=True, exist_ok=True)

@@ -22,20 +22,13 @@ from tcg_core.arena.stats.score import Interval
 from tcg_core.arena.summary import Summary, summarise
 from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE
-from tcg_core.base.atomic import publishing, write_bytes, write_json
+from tcg_core.base.atomic import write_bytes, write_json
 from tcg_core.base.built import Built
-from tcg_core.base.code import code_version
+from tcg_core.base.checks import Check
 from tcg_core.base.home import Home
 from tcg_core.base.lock import hold
-from tcg_core.base.manifest import (
-    Input,
-    Manifest,
-    artifact_id,
-    hash_files,
-    read_manifest,
-    verify_files,
-    write_manifest,
-)
+from tcg_core.base.manifest import Input, read_manifest, verify_files
+from tcg_core.base.stage import Made, Stage, find, finish, make
 from tcg_core.catalog import registry
 from tcg_core.engine.decks import deck_hash
 from tcg_core.engine.library import engine_version
@@ -83,39 +76,42 @@ def tournament(
         "seed": seed,
         "nonce": nonce,
     }
-    code = code_version(KIND)
-    identity = artifact_id(KIND, inputs, config, code)
-    final = home.tournaments / identity
-    running = home.tournaments / f"{identity}.running"
-    reused = final.is_dir()
-    if not reused:
+    # The engine cannot be seeded: nobody can play these games again.
+    stage = Stage.of(KIND, KIND, home.tournaments, inputs, config, irreplaceable=True)
+    about = {
+        "tournament": stage.id,
+        "submission": submission_id,
+        "schedule": schedule.digest,
+        "engine": f"{engine.generation}, version {engine.package_version}, library {engine.library_sha256[:16]}",
+        "seed, nonce": f"{seed}, {nonce}",
+        "code": stage.code,
+    }
+    running = home.tournaments / f"{stage.id}.running"
+    made = find(stage)
+    if made is None:
         with _alone(running):
-            store_schedule(running / SCHEDULE, schedule)
-            found = run_schedule(home, schedule, running, workers, f"tournament {identity}")
-            about = {
-                "tournament": identity,
-                "submission": submission_id,
-                "schedule": schedule.digest,
-                "engine": f"{engine.generation}, version {engine.package_version}, library {engine.library_sha256[:16]}",
-                "seed, nonce": f"{seed}, {nonce}",
-                "code": code,
-            }
-            with publishing(final) as temporary:
-                facts = _write(temporary, identity, schedule, found, about)
-                write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, {}, hash_files(temporary), facts))
+            # Another process may have finished it between the look above and the lock.
+            made = find(stage) or _played(home, stage, schedule, running, workers, about)
     shutil.rmtree(running, ignore_errors=True)
-    return _published(home, final, reused)
+    return _finished(home, made)
 
 
-def _published(home: Home, directory: Path, reused: bool) -> Built:
+def _played(home: Home, stage: Stage, schedule: Schedule, running: Path, workers: int, about: Mapping[str, str]) -> Made:
+    """Plays what is left to play in ``running`` and publishes the tournament."""
+    store_schedule(running / SCHEDULE, schedule)
+    games = run_schedule(home, schedule, running, workers, f"tournament {stage.id}")
+    return make(stage, lambda directory: _write(directory, stage.id, schedule, games, about))
+
+
+def _finished(home: Home, made: Made) -> Built:
     """Checks over what is read back from disk."""
-    manifest = verify_files(directory)
-    rows = parquet.read_table(directory / TABLE).to_pylist()
-    checks = tournament_checks(load_schedule(directory / SCHEDULE), rows)
-    registry.register(home, manifest, directory)
-    registry.record_checks(home, KIND, manifest.id, checks)
-    facts = dict(json.loads((directory / SUMMARY).read_text())) | {"report": str(directory / REPORT)}
-    return Built(KIND, manifest.id, directory, reused, checks, facts, {"scores": directory / PLOT})
+
+    def checks() -> tuple[Check, ...]:
+        rows = parquet.read_table(made.path / TABLE).to_pylist()
+        return tournament_checks(load_schedule(made.path / SCHEDULE), rows)
+
+    facts = dict(json.loads((made.path / SUMMARY).read_text())) | {"report": str(made.path / REPORT)}
+    return finish(registry.HomeRegistrar(home), made, checks, facts, {"scores": made.path / PLOT})
 
 
 def _write(

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -113,11 +113,11 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def publishing(directory: Path) -> Iterator[Path]:
+def publishing(directory: Path, place: Callable[[Path], Path] | None = None) -> Iterator[Path]:
     """Yields a temporary directory; on success all its files are flushed and it is renamed to ``directory``.
 
     An existing ``directory`` is left as it is (published artifacts are immutable and named by content) and the new
-    one is dropped.
+    one is dropped. place: says of what was written where it goes, beside ``directory``, if its name follows from its content.
     """
     make_directory(directory.parent)
     temporary = temporary_beside(directory)
@@ -125,8 +125,9 @@ def publishing(directory: Path) -> Iterator[Path]:
     try:
         with naming(directory):
             yield temporary
-            if not directory.exists():
-                publish(temporary, directory)
+            target = place(temporary) if place else directory
+            if not target.exists():
+                publish(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -22,6 +22,8 @@ from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, write_manifest
 
+OUTSIDE_IDENTITY = "it publishes and records what was made"
+
 
 class Registrar(Protocol):
     """The registry of one home (:class:`tcg_core.catalog.registry.HomeRegistrar`), for the rooms below the catalog too."""
@@ -41,7 +43,8 @@ class Registrar(Protocol):
 class Stage:
     """One artifact to be: its identity and its place.
 
-    irreplaceable: its directory may hold what nobody can make again, as the games of an engine without a seed.
+    irreplaceable: its directory may hold what nobody can make again (a run's hours, the games of an engine without a seed) or
+    what has left this machine (a submission): a damaged one stays.
     """
 
     kind: str
@@ -64,9 +67,23 @@ class Stage:
         irreplaceable: bool = False,
     ) -> "Stage":
         """The artifact ``root/<id>/`` that the code of ``asset`` (:mod:`tcg_core.base.code`) makes of these inputs."""
-        inputs, code = tuple(inputs), code_version(asset)
-        id = artifact_id(kind, inputs, config, code)
-        return cls(kind, id, root / id, inputs, config, code, versions_of(asset), irreplaceable)
+        inputs = tuple(inputs)
+        id = artifact_id(kind, inputs, config, code_version(asset))
+        return cls.named(asset, kind, id, root / id, inputs, config, irreplaceable)
+
+    @classmethod
+    def named(
+        cls,
+        asset: str,
+        kind: str,
+        id: str,
+        path: Path,
+        inputs: Iterable[Input],
+        config: dict[str, Any],
+        irreplaceable: bool = False,
+    ) -> "Stage":
+        """An artifact whose id is given: a training run has that of its plan, a step of it the run's and its number."""
+        return cls(kind, id, path, tuple(inputs), config, code_version(asset), versions_of(asset), irreplaceable)
 
     def manifest(self, files: Mapping[str, str], facts: Mapping[str, Any] | None = None) -> Manifest:
         """The manifest of these files (SHA-256 by name)."""
@@ -82,6 +99,14 @@ class Made:
     reused: bool
 
 
+def intact(stage: Stage) -> Made:
+    """The artifact of an earlier call, every file hashed; raises :class:`IntegrityError` naming what is not as recorded."""
+    manifest = verify_files(stage.path)
+    if (manifest.kind, manifest.id) != (stage.kind, stage.id):
+        raise IntegrityError(f"{stage.path} holds {manifest.kind} {manifest.id}, expected {stage.kind} {stage.id}")
+    return Made(manifest, stage.path, True)
+
+
 def find(stage: Stage) -> Made | None:
     """The intact artifact of an earlier call; None if there is none, or a damaged one, which is discarded.
 
@@ -90,35 +115,49 @@ def find(stage: Stage) -> Made | None:
     if not stage.path.is_dir():
         return None
     try:
-        manifest = verify_files(stage.path)
-        if (manifest.kind, manifest.id) != (stage.kind, stage.id):
-            raise IntegrityError(f"{stage.path} holds {manifest.kind} {manifest.id}, expected {stage.kind} {stage.id}")
+        return intact(stage)
     except IntegrityError:
         if stage.irreplaceable:
             raise
-        discard(stage.path)
-        return None
-    return Made(manifest, stage.path, True)
+    discard(stage.path)
+    return None
 
 
-def publish(stage: Stage, write: Callable[[Path], Mapping[str, Any]]) -> Made:
-    """Reuses the artifact (:func:`find`) or makes it: ``write`` fills the directory that it is given and returns the facts."""
+def make(stage: Stage, write: Callable[[Path], Mapping[str, Any]], place: Callable[[Manifest], Path] | None = None) -> Made:
+    """Reuses the artifact (:func:`find`) or makes it: ``write`` fills the directory that it is given and returns the facts.
+
+    place: where the artifact goes, if the name of its directory follows from its content too.
+    """
     found = find(stage)
     if found:
         return found
-    with publishing(stage.path) as temporary:
+
+    def target(temporary: Path) -> Path:
+        return place(read_manifest(temporary)) if place else stage.path
+
+    with publishing(stage.path, target) as temporary:
         facts = write(temporary)
-        write_manifest(temporary, stage.manifest(hash_files(temporary), facts))
+        manifest = stage.manifest(hash_files(temporary), facts)
+        write_manifest(temporary, manifest)
+    path = place(manifest) if place else stage.path
+    return Made(read_manifest(path), path, False)
+
+
+def seal(stage: Stage, facts: Mapping[str, Any]) -> Made:
+    """Ends a directory that grew in its place, as a training run does: its manifest is what makes it an artifact."""
+    write_manifest(stage.path, stage.manifest(hash_files(stage.path), facts))
     return Made(read_manifest(stage.path), stage.path, False)
 
 
-def standing(registrar: Registrar, kind: str, id: str, names: Iterable[str]) -> tuple[Check, ...]:
-    """The checks ``names`` on record, if all are there and none blocks; else nothing, and all are computed again.
+def standing(registrar: Registrar, made: Made, names: Iterable[str]) -> tuple[Check, ...]:
+    """The checks ``names`` on record of a reused artifact, if all are there and none blocks; else nothing, and all are computed.
 
     They are of the content that is registered: another content dropped them.
     """
+    if not made.reused:
+        return ()
     wanted = set(names)
-    found = tuple(check for check in registrar.checks_of(kind, id) if check.name in wanted)
+    found = tuple(check for check in registrar.checks_of(made.manifest.kind, made.manifest.id) if check.name in wanted)
     whole = {check.name for check in found} == wanted and not any(check.blocks for check in found)
     return found if whole else ()
 

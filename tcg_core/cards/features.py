@@ -15,7 +15,7 @@ from tcg_core.base.digest import sha256_json
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest, verify_files
-from tcg_core.base.stage import Registrar, Stage, find, finish, publish
+from tcg_core.base.stage import Registrar, Stage, find, finish, make
 from tcg_core.cards.csv import CardCsv, read_card_csv
 from tcg_core.cards.statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
 from tcg_core.cards.vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
@@ -61,7 +61,7 @@ def card_features(
     joined = "none" if card_csv is None else card_csv.sha256
 
     stage = Stage.of(KIND, KIND, home.cards, (), {"engine_tables": sources, "card_csv": joined})
-    made = find(stage) or publish(stage, _writer(build_tables(cards, attacks, card_csv), card_csv))
+    made = find(stage) or make(stage, _writer(build_tables(cards, attacks, card_csv), card_csv))
     tables = _load(made.path)
     shown: dict[str, Any] = {
         "digest": tables.digest,

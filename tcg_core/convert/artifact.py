@@ -5,21 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tcg_core.base.atomic import publishing, write_bytes, write_json
+from tcg_core.base.atomic import write_bytes, write_json
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
-from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import (
-    Input,
-    Manifest,
-    artifact_id,
-    hash_files,
-    read_manifest,
-    verify_files,
-    write_manifest,
-)
+from tcg_core.base.manifest import Manifest, read_manifest, verify_files
 from tcg_core.base.progress import phase
+from tcg_core.base.stage import Stage, finish, make
 from tcg_core.catalog import registry
 from tcg_core.convert.checks import fp32, parity, reloaded, strict_names
 from tcg_core.convert.decisions import plan_reference
@@ -77,26 +69,14 @@ def convert(home: Home, run: str, which: Literal["best", "latest"] = "best") -> 
         "lanes": LANES,
         "decisions": DECISIONS,
     }
-    code = code_version(KIND)
-    identity = artifact_id(KIND, inputs, config, code)
-    directory = home.artifacts / identity
-    reused = directory.is_dir()
-    if not reused:
-        with publishing(directory) as temporary:
-            facts = _write(temporary, home, run, source)
-            files = hash_files(temporary)
-            write_manifest(temporary, _manifest(identity, inputs, config, code, files, facts))
-    manifest = verify_files(directory)
-    checks = tuple(Check(**values) for values in json.loads((directory / CHECKS).read_text()))
-    registry.register(home, manifest, directory)
-    registry.record_checks(home, KIND, identity, checks)
-    return Built(KIND, identity, directory, reused, checks, manifest.facts)
+    stage = Stage.of(KIND, KIND, home.artifacts, inputs, config)
+    made = make(stage, lambda directory: _write(directory, home, run, source))
+    return finish(registry.HomeRegistrar(home), made, lambda: _proofs(made.path), made.manifest.facts)
 
 
-def _manifest(
-    identity: str, inputs: tuple[Input, ...], config: dict[str, Any], code: str, files: dict[str, str], facts: dict[str, Any]
-) -> Manifest:
-    return Manifest(KIND, identity, inputs, config, code, versions_of(KIND), files, facts)
+def _proofs(directory: Path) -> tuple[Check, ...]:
+    """The checks, as they were found when the artifact was made: they load MLX and PyTorch, and are files of it."""
+    return tuple(Check(**values) for values in json.loads((directory / CHECKS).read_text()))
 
 
 def _write(directory: Path, home: Home, run: str, source: _Source) -> dict[str, Any]:

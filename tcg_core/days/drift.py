@@ -8,18 +8,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tcg_core.base.atomic import publishing, write_json
+from tcg_core.base.atomic import write_json
 from tcg_core.base.built import Built
-from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home, parse_day
-from tcg_core.base.manifest import (
-    Input,
-    Manifest,
-    artifact_id,
-    hash_files,
-    read_manifest,
-    write_manifest,
-)
+from tcg_core.base.manifest import Input
+from tcg_core.base.stage import Stage, finish, make
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
@@ -49,23 +42,18 @@ def field_drift(home: Home, day: str, window: int = WINDOW) -> Built:
         inputs = tuple(Input(DAY, row.dataset_id, row.sha256) for row in used)
     contents = {row.id: row.content for row in registry.rows_of(home, DAY)}
     inputs = tuple(Input(item.kind, item.id, contents.get(item.id, item.sha256)) for item in inputs)
-    config, code = {"day": day, "window": window}, code_version(KIND)
-    id = artifact_id(KIND, inputs, config, code)
-    path = home.drift / day / id
     now, before = fields[day], Field.total(fields[row.day] for row in used[:-1])
-    reused = path.is_dir()
-    if not reused:
+
+    def write(directory: Path) -> dict[str, Any]:
         facts = _facts(now, before, [row.day for row in used[:-1]])
-        with publishing(path) as temporary:
-            write_json(temporary / FACTS, facts | {"top_decks": now.decks.most_common(_SHOWN)})
-            _draw(temporary / PLOT, day, fields, before)
-            manifest = Manifest(KIND, id, inputs, config, code, versions_of(KIND), hash_files(temporary), facts)
-            write_manifest(temporary, manifest)
-    manifest = read_manifest(path)
-    checks = field_checks(now, before, len(used) - 1)
-    registry.register(home, manifest, path)
-    registry.record_checks(home, KIND, id, checks)
-    return Built(KIND, id, path, reused, checks, manifest.facts, {"field": path / PLOT})
+        write_json(directory / FACTS, facts | {"top_decks": now.decks.most_common(_SHOWN)})
+        _draw(directory / PLOT, day, fields, before)
+        return facts
+
+    made = make(Stage.of(KIND, KIND, home.drift / day, inputs, {"day": day, "window": window}), write)
+    plots = {"field": made.path / PLOT}
+    registrar = registry.HomeRegistrar(home)
+    return finish(registrar, made, lambda: field_checks(now, before, len(used) - 1), made.manifest.facts, plots)
 
 
 def field_of(connection: sqlite3.Connection, day: str) -> Field:

@@ -48,6 +48,8 @@ def promote_day(home: Home, day: str) -> Built:
         remember(connection, path / ROWS, f"{place}/{ROWS}", row.sha256)
         registry.register_in(connection, home, manifest, path)
         connection.execute("UPDATE artifacts SET path = ? WHERE kind = ? AND id = ?", (place, STAGED, row.dataset_id))
+    # No Stage (tcg_core.base.stage): nothing is made, a directory is renamed, and it is registered in the transaction that makes
+    # it the day's dataset.
     registry.record_checks(home, DAY, row.dataset_id, [check])
     facts = {
         "rows": row.rows,

@@ -80,6 +80,8 @@ def take_archive(home: Home, day: str) -> Built:
             row = day_row(connection, day)
         checks = archive_checks(archive, row)
         facts = _facts(archive, path)
+    # No Stage (tcg_core.base.stage): the artifact is the file that came in, named by its own hash, and it is registered in the
+    # transaction that supersedes what was built of the day's former archive.
     registry.record_checks(home, ARCHIVE, manifest.id, checks)
     return Built(ARCHIVE, manifest.id, path, reused, checks, facts)
 

@@ -26,7 +26,6 @@ from tcg_core.days.sample import LEAST, SHARE
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.nightly.unfinished import why_refused
 from tcg_core.plan.build import KIND as PLAN
-from tcg_core.plan.build import plan_code
 
 CHECKPOINT = "checkpoint"
 #: Seconds to read one row of a day three times: for its types, for the sample and for the hash of all rows.
@@ -157,7 +156,7 @@ def _of_days(current: int, prove: list[str], rebuild: dict[str, str]) -> Iterabl
 
 def _of_plans(home: Home) -> Iterable[Line]:
     plans = [row for row in rows_of(home, PLAN) if row.path.is_dir()]
-    now, trainer = plan_code(), code_version("mlx_checkpoint")
+    now, trainer = code_version("work_plan"), code_version("mlx_checkpoint")
     other = []
     for row in plans:
         manifest = read_manifest(row.path)

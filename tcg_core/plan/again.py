@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 from tcg_core.base.built import Built
+from tcg_core.base.code import code_version
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import find_dataset
-from tcg_core.plan.build import KIND, SUMMARY, plan_code, stored_plan
+from tcg_core.plan.build import KIND, SUMMARY, stored_plan
 from tcg_core.plan.errors import PlanError
 
 
@@ -30,7 +31,7 @@ def require_current(home: Home, plan_id: str) -> Path:
     Raises :class:`UnknownId`, :class:`ChecksNotPassed`, and :class:`PlanError` naming what changed since.
     """
     directory = registry.require_passed(home, KIND, plan_id)
-    made, now = read_manifest(directory).code, plan_code()
+    made, now = read_manifest(directory).code, code_version(KIND)
     if made != now:
         raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would be of two codes")
     with catalog(home) as connection:

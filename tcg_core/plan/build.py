@@ -4,21 +4,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import publishing, write_json
+from tcg_core.base.atomic import write_json
 from tcg_core.base.built import Built
-from tcg_core.base.code import code_version, versions_of
+from tcg_core.base.code import code_version
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import (
-    Input,
-    Manifest,
-    artifact_id,
-    hash_files,
-    read_manifest,
-    write_manifest,
-)
+from tcg_core.base.manifest import Input, read_manifest
 from tcg_core.base.settings import to_dict
+from tcg_core.base.stage import Stage, find, finish, make
 from tcg_core.catalog import registry
-from tcg_core.plan.assemble import assemble
+from tcg_core.plan.assemble import Assembled, assemble
 from tcg_core.plan.checks import check_plan
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.facts import plot, summarize
@@ -30,11 +24,6 @@ from tcg_core.recipe import Recipe
 
 KIND, CARDS_KIND = "work_plan", "card_features"
 SUMMARY, PLOT = "summary.json", "microbatches.png"
-
-
-def plan_code() -> str:
-    """Code identity of the plans that this code would make."""
-    return code_version(KIND)
 
 
 def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built:
@@ -56,17 +45,15 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
         config["ratings"] = [asdict(rating) for rating in selected.ratings]
     if found:
         inputs, config["parent"] = (*inputs, found[1]), stored(found[0])
-    code = plan_code()
-    identity = artifact_id(KIND, inputs, config, code)
-    directory = home.plans / identity
-    reused = directory.exists()
-    if not reused:
-        _write(directory, identity, recipe, cards, selected, found[0] if found else None, inputs, config, code)
-    plan = load_plan(home, identity)
-    checks = check_plan(plan, selected.rows)
-    registry.register(home, read_manifest(directory), directory)
-    registry.record_checks(home, KIND, identity, checks)
-    return Built(KIND, identity, directory, reused, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
+    stage = Stage.of(KIND, KIND, home.plans, inputs, config)
+    made = find(stage)
+    if made is None:
+        parent = found[0] if found else None
+        work, facts = _assembled(recipe, selected, parent)
+        made = make(stage, lambda directory: _write(directory, work, recipe, cards, selected, parent, facts))
+    plan = load_plan(home, stage.id)
+    registrar, plots = registry.HomeRegistrar(home), {"microbatches": made.path / PLOT}
+    return finish(registrar, made, lambda: check_plan(plan, selected.rows), plan.summary["facts"], plots)
 
 
 def stored_plan(home: Home, identity: str) -> Built:
@@ -76,17 +63,8 @@ def stored_plan(home: Home, identity: str) -> Built:
     return Built(KIND, identity, directory, True, checks, plan.summary["facts"], {"microbatches": directory / PLOT})
 
 
-def _write(
-    directory: Path,
-    identity: str,
-    recipe: Recipe,
-    cards: str,
-    selected: Selected,
-    parent: Parent | None,
-    inputs: tuple[Input, ...],
-    config: dict[str, Any],
-    code: str,
-) -> None:
+def _assembled(recipe: Recipe, selected: Selected, parent: Parent | None) -> tuple[Assembled, dict[str, Any]]:
+    """The whole plan in memory and its facts."""
     made = assemble(selected.rows, recipe, parent.first_epoch if parent else 0)
     if made.chunks.decision_rows.max() > 32767:
         raise PlanError(f"a decision has {made.chunks.decision_rows.max()} rows, more than the plan's tables hold (32767)")
@@ -96,19 +74,30 @@ def _write(
         facts |= {"resumes": f"{parent.run}/{parent.checkpoint}", "first_epoch": parent.first_epoch}
     if recipe.phase_id:
         facts["phase_id"] = recipe.phase_id
-    with publishing(directory) as temporary:
-        write_tables(temporary, made.lanes, made.chunks, made.orders)
-        plot(temporary / PLOT, made, recipe)
-        summary = {
-            "recipe": to_dict(recipe),
-            "cards": cards,
-            "days": [asdict(day) for day in selected.days],
-            "episodes": selected.digest,
-            "parent": stored(parent) if parent else None,
-            "facts": facts,
-        }
-        if recipe.model.would_ko:
-            summary["would_ko"] = selected.would_ko
-        write_json(temporary / SUMMARY, summary)
-        files = hash_files(temporary)
-        write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions_of(KIND), files, facts))
+    return made, facts
+
+
+def _write(
+    directory: Path,
+    made: Assembled,
+    recipe: Recipe,
+    cards: str,
+    selected: Selected,
+    parent: Parent | None,
+    facts: dict[str, Any],
+) -> dict[str, Any]:
+    """All files of the plan; returns its facts."""
+    write_tables(directory, made.lanes, made.chunks, made.orders)
+    plot(directory / PLOT, made, recipe)
+    summary = {
+        "recipe": to_dict(recipe),
+        "cards": cards,
+        "days": [asdict(day) for day in selected.days],
+        "episodes": selected.digest,
+        "parent": stored(parent) if parent else None,
+        "facts": facts,
+    }
+    if recipe.model.would_ko:
+        summary["would_ko"] = selected.would_ko
+    write_json(directory / SUMMARY, summary)
+    return facts

@@ -1,29 +1,22 @@
 """Stage ``ratings``: brings the catalog's ratings up to date and publishes them as a table."""
 
 import sqlite3
+from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import publishing
 from tcg_core.base.built import Built
-from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import (
-    Input,
-    Manifest,
-    artifact_id,
-    hash_files,
-    read_manifest,
-    write_manifest,
-)
-from tcg_core.catalog import registry
+from tcg_core.base.manifest import Input
+from tcg_core.base.stage import Stage, finish, make
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.errors import SelectionEmpty
+from tcg_core.catalog.registry import HomeRegistrar
 from tcg_core.catalog.standing import INITIAL, REMOTE, REPLAY, K
 from tcg_core.ratings.checks import rating_checks
 from tcg_core.ratings.elo import Standing
 from tcg_core.ratings.leaderboards import Leaderboard, leaderboards
 from tcg_core.ratings.rate import rate_remote, rate_replays
-from tcg_core.ratings.table import PLOT, TABLE, read_ratings, write_ratings
+from tcg_core.ratings.table import PLOT, read_ratings, write_ratings
 
 KIND = "ratings"
 _BEST = 10
@@ -43,23 +36,18 @@ def rate_agents(home: Home) -> Built:
             replayed, standings = rate_replays(connection)
             remote = rate_remote(connection, boards)
         config = {"k": K, "initial": INITIAL, "leaderboards": {board.as_of: board.sha256 for board in boards}}
-        code = code_version(KIND)
-        id = artifact_id(KIND, days, config, code)
-        path = home.ratings / id
-        reused = (path / TABLE).is_file()
-        if not reused:
-            with publishing(path) as temporary:
-                write_ratings(connection, temporary)
-                files = hash_files(temporary)
-                manifest = Manifest(KIND, id, days, config, code, versions_of(KIND), files, _counts(connection, boards))
-                write_manifest(temporary, manifest)
-        checks = rating_checks(connection, read_ratings(path), boards)
-        best = _best(connection, standings)
-    manifest = read_manifest(path)
-    registry.register(home, manifest, path)
-    registry.record_checks(home, KIND, id, checks)
-    facts = manifest.facts | {"days_rated_anew": len(set(replayed) | set(remote)), "best_now": best}
-    return Built(KIND, id, path, reused, checks, facts, {"ratings": path / PLOT})
+
+        def write(directory: Path) -> dict[str, Any]:
+            write_ratings(connection, directory)
+            return _counts(connection, boards)
+
+        made = make(Stage.of(KIND, KIND, home.ratings, days, config), write)
+        facts = made.manifest.facts | {
+            "days_rated_anew": len(set(replayed) | set(remote)),
+            "best_now": _best(connection, standings),
+        }
+        plots = {"ratings": made.path / PLOT}
+        return finish(HomeRegistrar(home), made, lambda: rating_checks(connection, read_ratings(made.path), boards), facts, plots)
 
 
 def days_of(home: Home) -> list[dict[str, Any]]:

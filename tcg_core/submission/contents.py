@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tcg_core.base.code import code_version
 from tcg_core.base.digest import sha256_bytes
-from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id
+from tcg_core.base.manifest import MANIFEST, Input, Manifest
+from tcg_core.base.stage import Stage
 from tcg_core.engine.decks import deck_hash
 from tcg_core.model.torch_load import CONTRACT, REFERENCE, WEIGHTS, read_contract
 from tcg_core.submission.closure import runtime_sources
@@ -19,9 +19,21 @@ REQUIRED = (ENTRY, DECK, WEIGHTS, CONTRACT, MANIFEST)
 LARGEST_REFERENCE = 16 << 20
 
 
-def submission_files(artifact: Path, origin: Input, deck_name: str, deck: Sequence[int]) -> tuple[Manifest, dict[str, bytes]]:
-    """The manifest and every file of the archive by name, the manifest among them."""
+def submission_stage(root: Path, artifact: Path, origin: Input, deck_name: str, deck: Sequence[int]) -> Stage:
+    """The submission of an artifact and a deck, below ``root``. It may be what was handed in, so a damaged one is not replaced
+    before a person has seen it."""
     contract = read_contract(artifact / CONTRACT)
+    config: dict[str, Any] = {
+        "deck": deck_name,
+        "deck_sha256": deck_hash(deck),
+        "generations": list(contract["generations"]),
+        "schema": contract["schema"],
+    }
+    return Stage.of(KIND, KIND, root, (origin,), config, irreplaceable=True)
+
+
+def submission_files(stage: Stage, artifact: Path, deck: Sequence[int]) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest and every file of the archive by name, the manifest among them."""
     files: dict[str, bytes] = {
         ENTRY: MAIN.encode(),
         DECK: "".join(f"{card}\n" for card in deck).encode(),
@@ -32,15 +44,6 @@ def submission_files(artifact: Path, origin: Input, deck_name: str, deck: Sequen
     reference = artifact / REFERENCE
     if reference.is_file() and reference.stat().st_size <= LARGEST_REFERENCE:
         files[REFERENCE] = reference.read_bytes()
-    hashes = {name: sha256_bytes(data) for name, data in sorted(files.items())}
-    config: dict[str, Any] = {
-        "deck": deck_name,
-        "deck_sha256": deck_hash(deck),
-        "generations": list(contract["generations"]),
-        "schema": contract["schema"],
-    }
-    code = code_version("submission")
-    identity = artifact_id(KIND, (origin,), config, code)
-    manifest = Manifest(KIND, identity, (origin,), config, code, {}, hashes)
+    manifest = stage.manifest({name: sha256_bytes(data) for name, data in sorted(files.items())})
     text = json.dumps(manifest.to_dict(), sort_keys=True, indent=2, ensure_ascii=False) + "\n"
     return manifest, files | {MANIFEST: text.encode()}

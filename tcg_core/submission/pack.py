@@ -1,19 +1,21 @@
 """Packs an artifact and a deck into ``submission.tar.gz``, proven by preflight before anything may use it."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from tcg_core.base.atomic import publishing
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
 from tcg_core.base.errors import IntegrityError, TcgError
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Manifest, hash_files, verify_files, write_manifest
+from tcg_core.base.manifest import Manifest, verify_files
+from tcg_core.base.stage import finish, make, standing
 from tcg_core.catalog import registry
 from tcg_core.engine.decks import resolve_deck, validate_deck
 from tcg_core.model.torch_load import CONTRACT, read_contract
 from tcg_core.submission.archive import write_archive
-from tcg_core.submission.contents import submission_files
-from tcg_core.submission.names import ARCHIVE, KIND
+from tcg_core.submission.contents import submission_files, submission_stage
+from tcg_core.submission.names import ARCHIVE
 from tcg_core.submission.preflight import CHECKS, preflight
 
 
@@ -35,32 +37,23 @@ def pack(home: Home, artifact_id: str, deck: str = "sample", games: int = 2) -> 
     cards = resolve_deck(home, deck)
     for generation in contract["generations"]:
         validate_deck(generation, cards)
-    inner, files = submission_files(artifact, origin, deck, cards)
-    directory = home.submissions / inner.id
-    reused = directory.is_dir()
-    if not reused:
-        with publishing(directory) as temporary:
-            write_archive(temporary / ARCHIVE, files)
-            outer = Manifest(
-                KIND,
-                inner.id,
-                inner.inputs,
-                inner.config,
-                inner.code,
-                {},
-                hash_files(temporary),
-                {"inner_content": inner.content},
-            )
-            write_manifest(temporary, outer)
-    manifest = verify_files(directory)
-    if manifest.facts["inner_content"] != inner.content:
-        raise IntegrityError(f"{directory}: holds other files than artifact {artifact_id}, deck {deck} and this code give")
-    registry.register(home, manifest, directory)
-    checks = registry.checks_of(home, KIND, inner.id) if reused else ()
-    if {check.name for check in checks} != set(CHECKS) or any(check.blocks for check in checks):
-        checks = preflight(directory / ARCHIVE, games=games)
-        registry.record_checks(home, KIND, inner.id, checks)
-    return Built(KIND, inner.id, directory, reused, checks, _facts(manifest, checks, len(files)))
+    stage = submission_stage(home.submissions, artifact, origin, deck, cards)
+    inner, files = submission_files(stage, artifact, cards)
+
+    def write(directory: Path) -> dict[str, Any]:
+        write_archive(directory / ARCHIVE, files)
+        return {"inner_content": inner.content}
+
+    made = make(stage, write)
+    if made.manifest.facts["inner_content"] != inner.content:
+        raise IntegrityError(f"{made.path}: holds other files than artifact {artifact_id}, deck {deck} and this code give")
+    registrar = registry.HomeRegistrar(home)
+
+    def checks() -> tuple[Check, ...]:
+        return standing(registrar, made, CHECKS) or preflight(made.path / ARCHIVE, games=games)
+
+    built = finish(registrar, made, checks, {})
+    return replace(built, facts=_facts(made.manifest, built.checks, len(files)))
 
 
 def _refuse_would_ko(contract: dict[str, Any], artifact_id: str) -> None:

@@ -2,23 +2,14 @@
 
 import json
 import logging
-from pathlib import Path
 from typing import Any
 
 from tcg_core.base.atomic import sweep
 from tcg_core.base.built import Built
-from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import (
-    MANIFEST,
-    Input,
-    Manifest,
-    hash_files,
-    read_manifest,
-    verify_files,
-    write_manifest,
-)
+from tcg_core.base.manifest import MANIFEST, Input
 from tcg_core.base.settings import to_dict
+from tcg_core.base.stage import Made, Stage, finish, intact, seal
 from tcg_core.catalog import registry
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.plan import Plan
@@ -58,14 +49,15 @@ def train(
     tell: Report = report or (lambda event: None)
     registry.require_passed(home, PLAN_KIND, plan_id)
     plan = load_plan(home, plan_id)
-    directory = home.checkpoints / plan_id
+    stage = _stage(home, plan)
+    directory = stage.path
     if (directory / MANIFEST).is_file():
-        return _reused(home, plan, directory)
+        return _reused(home, plan, stage)
     with trainer_lock(home, f"training {plan_id}"):
         sweep(directory)
         # Another trainer may have finished it between the look above and the lock.
         if (directory / MANIFEST).is_file():
-            return _reused(home, plan, directory)
+            return _reused(home, plan, stage)
         session = open_session(home, plan, open_cards(home, plan), device, allow_inexact)
         progress = session.progress
         _announce(session)
@@ -86,8 +78,9 @@ def train(
         finally:
             board.close()
             session.close()
-        _publish(plan, directory, progress)
-    built = _built(home, plan, directory, progress, reused=False)
+        draw(directory / CURVES, progress)
+        made = seal(stage, _facts(plan, progress))
+    built = _built(home, plan, made, progress)
     tell({"event": "finished", "run": plan_id, "facts": built.facts})
     return built
 
@@ -105,28 +98,26 @@ def _announce(session: Session) -> None:
     LOG.info("optimizer routing: %s", table.splitlines()[-2])
 
 
-def _publish(plan: Plan, directory: Path, progress: Progress) -> None:
-    draw(directory / CURVES, progress)
+def _stage(home: Home, plan: Plan) -> Stage:
+    """A run has the id of its plan, and its directory is never discarded: it holds hours of work."""
     inputs = (Input(PLAN_KIND, plan.id, plan.sha256),)
-    code, versions = code_version("mlx_checkpoint"), versions_of("mlx_checkpoint")
-    config, facts = {"recipe": to_dict(plan.recipe)}, _facts(plan, progress)
-    write_manifest(directory, Manifest(KIND, plan.id, inputs, config, code, versions, hash_files(directory), facts))
+    config = {"recipe": to_dict(plan.recipe)}
+    return Stage.named("mlx_checkpoint", KIND, plan.id, home.checkpoints / plan.id, inputs, config, irreplaceable=True)
 
 
-def _reused(home: Home, plan: Plan, directory: Path) -> Built:
-    verify_files(directory)
-    state = json.loads((pointers.require(directory, pointers.LATEST) / "state.json").read_text())
+def _reused(home: Home, plan: Plan, stage: Stage) -> Built:
+    made = intact(stage)
+    state = json.loads((pointers.require(made.path, pointers.LATEST) / "state.json").read_text())
     progress = Progress.from_dict(state["progress"])
     if state["plan"]["sha256"] != plan.sha256 or not progress.finished:
-        raise TrainError(f"{directory} is not a finished run of plan {plan.id} as it is now: move it away to train again")
-    return _built(home, plan, directory, progress, reused=True)
+        raise TrainError(f"{made.path} is not a finished run of plan {plan.id} as it is now: move it away to train again")
+    return _built(home, plan, made, progress)
 
 
-def _built(home: Home, plan: Plan, directory: Path, progress: Progress, reused: bool) -> Built:
-    checks = check_run(plan, progress, pointers.require(directory, pointers.BEST))
-    registry.register(home, read_manifest(directory), directory)
-    registry.record_checks(home, KIND, plan.id, checks)
-    return Built(KIND, plan.id, directory, reused, checks, _facts(plan, progress), {"curves": directory / CURVES})
+def _built(home: Home, plan: Plan, made: Made, progress: Progress) -> Built:
+    best, plots = pointers.require(made.path, pointers.BEST), {"curves": made.path / CURVES}
+    registrar = registry.HomeRegistrar(home)
+    return finish(registrar, made, lambda: check_run(plan, progress, best), _facts(plan, progress), plots)
 
 
 def _facts(plan: Plan, progress: Progress) -> dict[str, Any]:

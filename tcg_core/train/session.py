@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tcg_core.base.atomic import make_directory
-from tcg_core.base.code import code_version, versions_of
+from tcg_core.base.code import code_version
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Input, read_manifest
@@ -149,7 +149,7 @@ class Session:
         step = self.directory / self.step_name
         pointers.remove_unpointed(self.directory)
         inputs = (Input("work_plan", self.plan.id, self.plan.sha256),)
-        write_step(step, payload, inputs, code_version("mlx_checkpoint"), versions_of("mlx_checkpoint"))
+        write_step(step, payload, inputs)
         self.point(names)
 
     def point(self, names: tuple[str, ...]) -> None:

@@ -46,8 +46,8 @@ def test_missing_leaves_days_of_other_code_alone_which_a_plain_one_builds_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _states(home)
-    for module in ("build", "code"):
-        monkeypatch.setattr(f"tcg_core.days.{module}.build_code", lambda: "f" * 16)
+    monkeypatch.setattr("tcg_core.base.stage.code_version", lambda asset: "f" * 16)
+    monkeypatch.setattr("tcg_core.days.code.build_code", lambda: "f" * 16)
     assert _states(home, missing=True)[FIRST] == "current"
     before = _dataset(home, FIRST)
     assert _states(home)[FIRST] == "built"

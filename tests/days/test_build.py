@@ -193,7 +193,7 @@ def test_a_damaged_staged_file_is_built_again(staged):
 
 def test_other_code_is_another_build_even_of_the_same_rows(staged, monkeypatch):
     first = promote_day(staged, V1)
-    monkeypatch.setattr(build, "build_code", lambda: "other")
+    monkeypatch.setattr("tcg_core.base.stage.code_version", lambda asset: "other")
     second = build_day(staged, V1)
     assert second.id != first.id and not second.reused and second.path.name != first.path.name
     assert states(staged, V1) == ["staged", "validated"]

@@ -53,7 +53,7 @@ def test_a_checkpoint_names_the_file_of_it(tmp_path: Path, monkeypatch: pytest.M
     for weights, moments, name in ((large, small, WEIGHTS), (small, large, OPTIMIZER)):
         payload = Payload(weights, tables, moments, {}, {"run": "r", "plan": {}, "arch_config": {}})
         with limited(), pytest.raises(NotWritten, match=f"step_00000003/{name} could not be written: .*File too large"):
-            write_step(run / "step_00000003", payload, (), "code", {})
+            write_step(run / "step_00000003", payload, ())
         assert list(run.iterdir()) == []
 
 

@@ -72,7 +72,8 @@ def test_an_equal_day_counts_as_built_by_this_code(other: Home) -> None:
 
 def test_it_is_reused_instead_of_being_built_again(staged: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     old = promote_day(staged, V1)
-    for module in ("build", "code", "prove"):
+    monkeypatch.setattr("tcg_core.base.stage.code_version", lambda asset: OTHER)
+    for module in ("code", "prove"):
         monkeypatch.setattr(f"tcg_core.days.{module}.build_code", lambda: OTHER)
     assert [day.day for day in stale_days(staged)] == [V1]
     assert prove_day(staged, V1).state == "equal"

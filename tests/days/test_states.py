@@ -82,8 +82,8 @@ def test_days_of_other_code_are_stale_until_they_are_built_again(staged, monkeyp
     assert stale_days(staged) == [] and stale_line(staged) == ""
     assert [day["stale"] for day in listed_days(staged)] == [""]
     with monkeypatch.context() as former:
-        for module in (build, code):
-            former.setattr(module, "build_code", lambda: "other")
+        former.setattr("tcg_core.base.stage.code_version", lambda asset: "other")
+        former.setattr(code, "build_code", lambda: "other")
         assert [(day.day, day.unreadable) for day in stale_days(staged)] == [(V1, False)]
         assert [(day["state"], day["stale"]) for day in listed_days(staged)] == [("validated", "other code")]
         assert V1 in stale_line(staged)

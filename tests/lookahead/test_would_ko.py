@@ -186,8 +186,8 @@ def test_a_plan_refuses_days_that_mix_settings(staged):
 def test_a_day_that_has_looks_keeps_them_when_the_backfill_builds_it_again(tmp_path, monkeypatch):
     home = looked_home(tmp_path / "looked")
     assert kept_settings(home, V1) == SETTINGS
-    for module in ("build", "code"):
-        monkeypatch.setattr(f"tcg_core.days.{module}.build_code", lambda: "f" * 16)
+    monkeypatch.setattr("tcg_core.base.stage.code_version", lambda asset: "f" * 16)
+    monkeypatch.setattr("tcg_core.days.code.build_code", lambda: "f" * 16)
     [result] = backfill(home, V1, V1)
     assert result.state == "built", result.line
     with catalog(home) as connection:

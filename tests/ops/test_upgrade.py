@@ -94,7 +94,7 @@ def test_what_was_made_by_other_code_stays_usable_and_is_counted(older: Home, mo
     list(carry_over(older, upgrade(older)))
     toy_plan(older)
     assert _results(upgrade(older), "plan") == {"current": 1}
-    monkeypatch.setattr("tcg_core.ops.upgrade.plan_code", lambda: OTHER)
+    monkeypatch.setattr("tcg_core.ops.upgrade.code_version", lambda asset: OTHER)
     assert _results(upgrade(older), "plan") == {"of other code": 1}
 
 

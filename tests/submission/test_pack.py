@@ -15,7 +15,7 @@ from tcg_core.engine.cards import load_cards
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
 from tcg_core.engine.errors import DeckError
 from tcg_core.submission.closure import NotPackable, foreign_imports, runtime_sources
-from tcg_core.submission.contents import submission_files
+from tcg_core.submission.contents import submission_files, submission_stage
 from tcg_core.submission.names import ARCHIVE
 from tcg_core.submission.pack import pack
 from tcg_core.submission.preflight import CHECKS
@@ -23,7 +23,9 @@ from tcg_core.submission.preflight import CHECKS
 
 def files_of(packed, deck):
     directory = packed.home.artifacts / packed.artifact
-    return submission_files(directory, read_manifest(directory).as_input(), "some", deck)
+    origin = read_manifest(directory).as_input()
+    stage = submission_stage(packed.home.submissions, directory, origin, "some", deck)
+    return submission_files(stage, directory, deck)
 
 
 def test_preflight_passed_with_every_check(packed):

@@ -139,7 +139,10 @@ def _refuse_other(home: Home, manifest: Manifest) -> None:
 
 
 def _publish(home: Home, part: Part) -> bool:
-    """Copies one part if it is not here; registers it with its checks unless it is. True if it was copied."""
+    """Copies one part if it is not here; registers it with its checks unless it is. True if it was copied.
+
+    No Stage (:mod:`tcg_core.base.stage`): nothing is made, manifest and checks are those of the other home.
+    """
     path = _place(home, part.manifest.kind, part.manifest.id)
     fresh = not path.exists()
     if fresh:

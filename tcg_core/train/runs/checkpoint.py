@@ -13,9 +13,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from tcg_core.base.atomic import naming, publishing, write_json
+from tcg_core.base.atomic import naming, write_json
 from tcg_core.base.errors import IntegrityError
-from tcg_core.base.manifest import Input, Manifest, hash_files, read_manifest, verify_files, write_manifest
+from tcg_core.base.manifest import Input, Manifest, verify_files
+from tcg_core.base.stage import Stage, make
 from tcg_core.encode.cards import CardTables
 from tcg_core.encode.columns import Array
 from tcg_core.model.architecture import Architecture
@@ -43,17 +44,17 @@ def step_name(update: int, validated: bool = True) -> str:
     return f"step_{update:08d}" + ("" if validated else "_open")
 
 
-def write_step(directory: Path, payload: Payload, inputs: tuple[Input, ...], code: str, versions: dict[str, str]) -> Manifest:
-    """Publishes one checkpoint directory and returns its manifest; an existing one is left as it is.
+def write_step(directory: Path, payload: Payload, inputs: tuple[Input, ...]) -> Manifest:
+    """Publishes one checkpoint directory and returns its manifest; an intact one is left as it is.
 
     Raises :class:`NotWritten` naming the file for which there was no room.
     """
 
-    def save(name: str, arrays: dict[str, Array]) -> None:
-        with naming(directory / name, SafetensorError):
-            save_file(_contiguous(arrays), temporary / name)
+    def write(temporary: Path) -> dict[str, Any]:
+        def save(name: str, arrays: dict[str, Array]) -> None:
+            with naming(directory / name, SafetensorError):
+                save_file(_contiguous(arrays), temporary / name)
 
-    with publishing(directory) as temporary:
         save(WEIGHTS, join_arrays(payload.weights, payload.tables))
         save(OPTIMIZER, payload.optimizer)
         if payload.memories:
@@ -61,10 +62,11 @@ def write_step(directory: Path, payload: Payload, inputs: tuple[Input, ...], cod
             stacked = {_LANES: np.array(lanes, np.int64), _MEMORY: np.stack([payload.memories[lane] for lane in lanes])}
             save(MEMORIES, stacked)
         write_json(temporary / STATE, payload.state)
-        identity = f"{payload.state['run']}/{directory.name}"
-        config = {"plan": payload.state["plan"], "arch_config": payload.state["arch_config"]}
-        write_manifest(temporary, Manifest(KIND, identity, inputs, config, code, versions, hash_files(temporary)))
-    return read_manifest(directory)
+        return {}
+
+    identity = f"{payload.state['run']}/{directory.name}"
+    config = {"plan": payload.state["plan"], "arch_config": payload.state["arch_config"]}
+    return make(Stage.named("mlx_checkpoint", KIND, identity, directory, inputs, config), write).manifest
 
 
 def read_step(directory: Path) -> Payload:
