@@ -96,7 +96,9 @@ def tournament(
     return _finished(home, made)
 
 
-def _played(home: Home, stage: Stage, schedule: Schedule, running: Path, workers: int, about: Mapping[str, str]) -> Made:
+def _played(
+    home: Home, stage: Stage, schedule: TournamentSchedule, running: Path, workers: int, about: Mapping[str, str]
+) -> Made:
     """Plays what is left to play in ``running`` and publishes the tournament."""
     store_schedule(running / SCHEDULE, schedule)
     games = run_schedule(home, schedule, running, workers, f"tournament {stage.id}")
