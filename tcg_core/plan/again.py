@@ -31,9 +31,12 @@ def require_current(home: Home, plan_id: str) -> Path:
     Raises :class:`UnknownId`, :class:`ChecksNotPassed`, and :class:`PlanError` naming what changed since.
     """
     directory = registry.require_passed(home, KIND, plan_id)
-    made, now = read_manifest(directory).code, code_version(KIND)
-    if made != now:
-        raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would be of two codes")
+    manifest = read_manifest(directory)
+    # Plans of 0.1.0 do not name their trainer apart: their one code identity covers it.
+    pairs = ((manifest.code, code_version(KIND)), (manifest.config.get("trainer", manifest.code), code_version("mlx_checkpoint")))
+    for made, now in pairs:
+        if made != now:
+            raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would be of two codes")
     with catalog(home) as connection:
         for day in json.loads((directory / SUMMARY).read_text())["days"]:
             held = find_dataset(connection, day["day"], day["dataset_id"])

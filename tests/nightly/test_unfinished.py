@@ -18,6 +18,7 @@ from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import datasets_of, mark
 from tcg_core.nightly import unfinished
+from tcg_core.plan import again
 from tcg_core.plan.again import plan_again
 from tcg_core.plan.errors import PlanError
 from tcg_core.train.errors import Unfinished
@@ -60,6 +61,14 @@ def test_a_run_that_was_stopped_goes_on_until_it_has_ended(begun: tuple[Home, st
     assert unfinished.lines_of(home) == []
     assert unfinished.find(home).continued is None
     assert not list(home.nights.iterdir()), "a run that has ended leaves no note"
+
+
+def test_a_plan_for_another_trainer_is_not_trained_by_this_one(toy: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = toy_plan(toy).id
+    real = again.code_version
+    monkeypatch.setattr(again, "code_version", lambda asset: "another" if asset == "mlx_checkpoint" else real(asset))
+    with pytest.raises(PlanError, match=rf"plan {run} was made by code {real('mlx_checkpoint')}, this is another"):
+        plan_again(toy, run)
 
 
 def test_a_run_that_died_before_its_first_checkpoint_is_begun_again(toy: Home) -> None:
