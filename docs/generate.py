@@ -23,21 +23,26 @@ Generated from `tcg_core/encode/schema.py` by `python docs/generate.py`. Do not 
 |---|---|
 | schema version | {schema} |
 | encoder version | {encoder} |
-| digest | `{digest}` |
+| digest of the schema | `{digest}` |
 
-Every Parquet file, checkpoint and artifact holds this digest. A file with a different digest is refused by name.
+Every Parquet file, checkpoint and artifact holds this digest. A file with a different digest is refused, and the
+error names the file.
 
 - A *row* is one pick of one seat.
-- A *decision* is one observation of an ACTIVE seat with a select; the deck choice is not one.
-- A *lane* is (`episode_id`, `game`, `side`).
+- A *decision* is one question (`select`) in the observation of a seat whose status is `ACTIVE`. The choice of a deck
+  is not a decision.
+- A *lane* is all rows with the same `episode_id`, `game` and `side`.
 - Rows are ordered by (`episode_id`, `game`, `side`, `step_id`, `substep`).
-- STOP ends the picks of a decision. Its label `y` is the number of options.
-- A decision has a STOP row if min_count <= picked < max_count.
+- STOP is the pick that ends a decision early. In its row, the label `y` is the number of options.
+- A decision has a STOP row if its number of picks is at least `min_count` and below `max_count`.
 - Card and attack ids are those of the row's engine generation. 0 means none; -1 means a card that the seat cannot see.
-- Ragged streams of one group have the same length in a row.
+- A *stream* is one column of a row. Some streams hold lists ("list by GROUP"). In one row, all lists of a group
+  have the same length.
+- A *unit* is a Pokémon in play. A *token* is one item that an option can point to: a kind of card in a zone, or a unit.
+- The *window* of an auxiliary target is the rest of the turn in which the decision is made. It is not the window of an update.
 
-"list by card" means one value for each card token of the row, and "x 20" means 20 elements per token. When a batch is
-built, each element is divided by the number in "divided by".
+"list by card" means a list with one value for each card token of the row. "x 20" means 20 elements per item of the list.
+When a batch is built, each element is divided by the number in the column "divided by".
 """
 
 

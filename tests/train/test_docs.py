@@ -79,7 +79,7 @@ def test_every_key_of_a_checkpoint_is_described(session: Session) -> None:
 def test_every_field_of_the_seeds_is_mapped_to_what_is_written(session: Session) -> None:
     step = written(session)
     state = json.loads((step / "state.json").read_text())
-    rows = table((DOCS / "checkpoint.md").read_text(), "## The payload of the two seeds")
+    rows = table((DOCS / "checkpoint.md").read_text(), "## Fields of the two specifications")
     assert [(code(cells[0]) or [cells[0]])[0] for cells in rows] == SEED_FIELDS
     for field, place in rows:
         for name in code(place):
