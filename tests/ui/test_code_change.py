@@ -93,7 +93,7 @@ def test_an_edited_encoder_makes_the_days_unsynced_and_no_plan_mixes_them(tree: 
     shoot(page, "stale")
     refused = _night(tree, status=1)
     assert "3 of 3 selected days were built by other code than this" in refused
-    assert "`tcg backfill` builds them again" in refused
+    assert "`tcg backfill` builds the others again" in refused
 
     told = tree.run("-m", "tcg_assets.cli", "backfill", *DAYS[1:], "--newest-first", "--workers", "1")
     assert 0 < told.index(f"{DAYS[2]} built") < told.index(f"{DAYS[1]} built")
