@@ -1,4 +1,4 @@
-"""Who is champion: the append-only record of what tournaments decided, written only against the champion of that moment.
+"""Who is champion: the append-only record of what tournaments decided, each against the champion at that time.
 
 The table is mirrored as ``promotions/NNNNNN.json`` in the data home, from which :func:`restore_promotions` fills a new catalog.
 """
@@ -24,7 +24,7 @@ _REIGNING = "SELECT challenger FROM promotions WHERE verdict = 'promoted' ORDER 
 
 
 class ChampionMoved(TcgError):
-    """A decision about a champion that reigns no more."""
+    """A decision against a champion that has been replaced."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def champion(home: Home) -> str:
 
 
 def challenged(home: Home, candidate: str, opponents: tuple[str, ...]) -> tuple[str, ...]:
-    """``opponents`` with the reigning champion among them, unless the candidate is that champion."""
+    """``opponents`` with the champion among them, unless the candidate is that champion."""
     reigning = champion(home)
     return opponents if reigning == candidate or reigning in opponents else (*opponents, reigning)
 
@@ -64,9 +64,9 @@ def history(home: Home) -> tuple[Promotion, ...]:
 
 
 def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict: Verdict, reason: str) -> Promotion:
-    """Appends a decision if ``incumbent`` still reigns; a second one of the same tournament and incumbent returns the first.
+    """Appends a decision if ``incumbent`` is still champion; a second one of the same tournament and incumbent returns the first.
 
-    Raises :class:`ChampionMoved` if another reigns by now: of two concurrent promotions one wins.
+    Raises :class:`ChampionMoved` if the champion has changed: of two concurrent promotions one wins.
     """
     with catalog(home) as connection:
         with transaction(connection):
@@ -76,7 +76,7 @@ def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict
                 return _of(found)
             reigning = _champion(connection)
             if reigning != incumbent:
-                raise ChampionMoved(f"tournament {tournament}: judged against {incumbent}, but the champion is {reigning} by now")
+                raise ChampionMoved(f"tournament {tournament}: judged against {incumbent}, but the champion is {reigning}")
             connection.execute(
                 "INSERT INTO promotions (challenger, incumbent, tournament, verdict, reason, at) VALUES (?, ?, ?, ?, ?, ?)",
                 (challenger, incumbent, tournament, verdict, reason, now()),
@@ -116,7 +116,7 @@ def _champion(connection: sqlite3.Connection) -> str:
 
 
 def _mirror(home: Home, connection: sqlite3.Connection) -> None:
-    """Writes what is not on disk yet, decisions of a process killed before this point among them."""
+    """Writes the decisions that are not on disk yet, those of a process that was killed before this point too."""
     for row in connection.execute("SELECT * FROM promotions ORDER BY sequence"):
         path = promotions_root(home) / f"{row['sequence']:06d}.json"
         if not path.is_file():

@@ -1,7 +1,7 @@
-"""Days that a run has not seen, with a seeded sample of those it has: what a fine-tune goes on with.
+"""Days that a run has not seen, with a seeded sample of those it has: the data of a fine-tune.
 
-Under ``max_rows`` the mix stays: ``max_rows / (1 + replay)`` rows of unseen days, the newest day first and each whole, so
-that a day which does not fit stays unseen and comes the next time; only the newest is cut where it alone is too large.
+Under ``max_rows`` the ratio of new to old rows is kept: unseen days get ``max_rows / (1 + replay)`` rows. They are taken
+whole, newest first; days that do not fit stay unseen for the next run. Only the newest day is cut, if it alone is too large.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from tcg_core.recipe import Selection
 
 @dataclass(frozen=True)
 class Candidate:
-    """A validated day: its rows, whether the run has seen its file, and how to get its episodes (a query, done where needed)."""
+    """A validated day: its rows, whether the run has seen its file, and a query for its episodes, made where needed."""
 
     day: str
     rows: int
@@ -24,7 +24,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Taken:
-    """By day what is taken of it: its episodes, None for all. A day that is not a key is left out."""
+    """What is taken of each day: its episodes, or None for all of them. A day that is not a key is left out."""
 
     kept: Mapping[str, list[EpisodeRows] | None]
 
@@ -35,10 +35,11 @@ class _Held(EpisodeRows):
 
 
 def take_unseen(candidates: Sequence[Candidate], selection: Selection, seed: int, runs: int) -> Taken:
-    """What ``selection`` takes of ``candidates``, which are by date; ``runs``: how many runs were looked at, for the message.
+    """What ``selection`` takes of ``candidates``, which are sorted by date; ``runs``: how many runs were searched, for the
+    message.
 
-    The sample is drawn from the episodes of all seen days together, in an order of its own for each ``unseen_by``: another
-    champion rehearses other games. Raises :class:`SelectionEmpty` if no day with rows is unseen.
+    The sample is drawn from the episodes of all seen days together. It depends on ``unseen_by``, so that each champion
+    rehearses different games. Raises :class:`SelectionEmpty` if no day with rows is unseen.
     """
     new = [day for day in candidates if not day.seen and day.rows]
     old = [day for day in candidates if day.seen and day.rows]

@@ -1,4 +1,4 @@
-"""Whether what a night wants to train fits into the night: rows times epochs over the rate that is known, and the cut."""
+"""Whether a night's training fits into its time: rows times epochs over the known rate, and the cut if it does not."""
 
 from dataclasses import dataclass, replace
 
@@ -9,32 +9,32 @@ from tcg_core.catalog.selection import select_days
 from tcg_core.recipe import Recipe
 from tcg_core.train.rate import known_rate
 
-#: Rows to which a cut is rounded down, so that a rate that hardly moved gives the same plan.
+#: A cut is rounded down to a multiple of this many rows, so that an almost equal rate gives the same plan.
 _CUT_ROWS = 1000
 
 
 class NightTooShort(TcgError):
-    """A plan that does not fit into the night, where it may not be cut."""
+    """A plan that does not fit into the night and may not be cut."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A recipe that fits into the night, and what was found and done in one line."""
+    """A recipe that fits into the night, and one line on what was found and done."""
 
     recipe: Recipe
     line: str
 
 
 def fit(home: Home, recipe: Recipe, budget_hours: float, over_budget: str, device: str = "auto") -> Fitted:
-    """Compares rows times epochs, over the rate of the last run like it on this device, with the budget.
+    """Compares the expected hours with the budget: rows times epochs, over the rate of the last similar run on this device.
 
-    Raises :class:`NightTooShort` if they do not fit and may not, or cannot, be cut, and what the selection raises.
+    Raises :class:`NightTooShort` if the plan does not fit and may not, or cannot, be cut, and what the selection raises.
     """
     if not budget_hours:
         return Fitted(recipe, "no limit is set")
     known = known_rate(home, recipe, device)
     if known is None:
-        return Fitted(recipe, f"no run of this network was measured yet, so {budget_hours:g} h are not held against it")
+        return Fitted(recipe, f"no run of this network was measured yet, so the limit of {budget_hours:g} h is not applied")
     rows = _rows(home, recipe)
     hours = rows * recipe.epochs / known.rows / 3600
     line = f"{rows} rows in {recipe.epochs} epochs at {known.rows:.0f} rows/s are {hours:.2g} h of {budget_hours:g} h"

@@ -12,7 +12,7 @@ from tcg_core.base.settings import read_config, told, write_config
 from tcg_core.recipe import Recipe, Selection
 
 FILE = "nightly.json"
-#: Days of a night from fresh weights; the weekly retrain takes all, a fine-tune those that the champion has not seen.
+#: Days of a night from fresh weights. The weekly retrain takes all days; a fine-tune takes those that the champion has not seen.
 NIGHTLY_DAYS = 14
 Mode = Literal["finetune", "fresh", "full"]
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -20,15 +20,15 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 @dataclass(frozen=True)
 class FineTune:
-    """What a night that goes on from the champion sets otherwise than the recipe; its days are all that the champion has not
-    seen."""
+    """What a night that continues from the champion uses instead of the recipe's values. Its days are all that the champion has
+    not seen."""
 
     epochs: int = field(default=1, metadata=told("Epochs over the unseen days and the sample of older ones"))
-    lr: float = field(default=1e-4, metadata=told("Learning rate at the top of its schedule: a fifth of a fresh run's"))
+    lr: float = field(default=1e-4, metadata=told("Peak learning rate: a fifth of a fresh run's"))
     replay: float = field(default=0.5, metadata=told("Rows of older days, as a share of the rows of unseen ones"))
-    optimizer_state: Literal["reset", "resume"] = field(default="reset", metadata=told("resume: the champion's moments go on"))
+    optimizer_state: Literal["reset", "resume"] = field(default="reset", metadata=told("resume: keep the champion's moments"))
     scheduler_state: Literal["reset", "resume"] = field(
-        default="reset", metadata=told("resume: the champion's schedule goes on, at its rate, if it has steps left")
+        default="reset", metadata=told("resume: continue the champion's schedule, at its rate, if it has steps left")
     )
 
     def __post_init__(self) -> None:
@@ -41,10 +41,10 @@ class FineTune:
 class Nightly:
     """When the nightly run starts and what it trains and plays.
 
-    ``mode``: ``finetune`` goes on from the champion's run, and while a baseline reigns does as ``fresh``, which trains from fresh
-    weights on the days that the recipe selects; ``full`` on all validated days, as the night of ``full_weekday`` in any mode.
-    ``night_budget_hours`` 0 means no limit; over it the plan is cut by ``max_rows`` or refused. ``games``: against each opponent;
-    few games leave the verdict on a champion undecided, whatever they show.
+    ``mode``: ``finetune`` continues from the champion's run, and is the same as ``fresh`` while a baseline is champion. ``fresh``
+    trains from fresh weights on the days that the recipe selects, ``full`` on all validated days. The night of ``full_weekday``
+    is ``full`` in any mode. ``night_budget_hours``: 0 means no limit; a plan above it is cut by ``max_rows`` or refused.
+    ``games``: per opponent; few games leave the verdict on a champion undecided, whatever they show.
     """
 
     at: str = "03:00"
@@ -64,7 +64,7 @@ class Nightly:
         if self.night_budget_hours < 0:
             raise ConfigError(f"night_budget_hours {self.night_budget_hours} is negative; 0 means no limit")
         if self.recipe.selection.unseen_by or self.recipe.resume.run:
-            raise ConfigError("recipe names a run to go on from; which one it is, mode finetune finds out each night")
+            raise ConfigError("recipe names a run to go on from; mode finetune picks that run each night")
         if self.mode == "finetune" and self.recipe.split.holdout_days:
             raise ConfigError("recipe.split.holdout_days needs mode fresh or full: a fine-tune has the unseen days only")
 

@@ -1,7 +1,7 @@
-"""What a night trains: the rule that applies, the recipe it gives, and both in one line for people.
+"""What a night trains: the mode that applies, its recipe, and both in one line for people.
 
-Nothing is chosen in silence: whether the night goes on from the champion, starts from fresh weights because a baseline
-reigns, or retrains on all days, is told, and a champion that cannot be gone on from is refused.
+The line always says which it is: a fine-tune of the champion, fresh weights because a baseline is champion, or a retrain on
+all days. A champion whose run cannot be resumed is refused.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class Tonight:
 def tonight(home: Home, nightly: Nightly, night: date) -> Tonight:
     """What the night that begins on ``night`` trains.
 
-    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should go on from the champion and cannot.
+    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should continue from the champion and cannot.
     """
     mode = nightly.mode_of(night)
     if mode == "full":
@@ -35,9 +35,9 @@ def tonight(home: Home, nightly: Nightly, night: date) -> Tonight:
 
 
 def of_mode(home: Home, nightly: Nightly, mode: Mode) -> Tonight:
-    """What a night of ``mode`` would train, whatever night it is.
+    """What a night of ``mode`` would train, whatever its date.
 
-    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should go on from the champion and cannot.
+    Raises :class:`~tcg_core.plan.errors.ChampionRefused` if it should continue from the champion and cannot.
     """
     if mode == "full":
         return Tonight(mode, _full(nightly.recipe), "full: fresh weights over all validated days: asked for")
@@ -57,13 +57,13 @@ def of_mode(home: Home, nightly: Nightly, mode: Mode) -> Tonight:
 
 
 def finetuned(nightly: Nightly, run: str, checkpoint: str) -> Recipe:
-    """The nightly recipe as it goes on from a checkpoint of ``run``: its filters stay, its days are those unseen."""
+    """The nightly recipe, resuming a checkpoint of ``run``: the filters stay; the days are those that the run has not seen."""
     base, settings = nightly.recipe, nightly.finetune
     return replace(
         base,
         selection=replace(base.selection, days=(), last_n_days=0, all_days=True, unseen_by=run, replay=settings.replay),
         optimizer=replace(base.optimizer, lr=settings.lr),
-        # A horizon that was set is that of a run from fresh weights.
+        # A configured horizon is meant for a run from fresh weights.
         schedule=replace(base.schedule, total_steps=0),
         epochs=settings.epochs,
         resume=Resume(run, checkpoint, settings.optimizer_state, settings.scheduler_state),

@@ -1,4 +1,4 @@
-"""A stored plan materialized anew, instead of another one being built: what a run that ended before its end goes on with."""
+"""Materializes a stored plan again instead of building a new one, so that an unfinished run can continue."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tcg_core.plan.errors import PlanError
 
 
 def plan_again(home: Home, plan_id: str) -> Built:
-    """The plan as it is, with its checks as they were recorded; every file is hashed again.
+    """The plan as stored, with its recorded checks; every file is hashed again.
 
     Raises what :func:`require_current` raises, and :class:`IntegrityError` naming a file that is not as stored.
     """
@@ -26,9 +26,9 @@ def plan_again(home: Home, plan_id: str) -> Built:
 
 
 def require_current(home: Home, plan_id: str) -> Path:
-    """Where a plan is whose run may go on by itself: its checks passed, this code made it, its days are the validated ones.
+    """Directory of a plan whose run may continue: its checks passed, this code made it, its days are still the validated ones.
 
-    Raises :class:`UnknownId`, :class:`ChecksNotPassed`, and :class:`PlanError` naming what changed since.
+    Raises :class:`UnknownId`, :class:`ChecksNotPassed`, and :class:`PlanError` naming what has changed.
     """
     directory = registry.require_passed(home, KIND, plan_id)
     manifest = read_manifest(directory)
@@ -36,13 +36,13 @@ def require_current(home: Home, plan_id: str) -> Path:
     pairs = ((manifest.code, code_version(KIND)), (manifest.config.get("trainer", manifest.code), code_version("mlx_checkpoint")))
     for made, now in pairs:
         if made != now:
-            raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would be of two codes")
+            raise PlanError(f"plan {plan_id} was made by code {made}, this is {now}: its run would mix two versions of the code")
     with catalog(home) as connection:
         for day in json.loads((directory / SUMMARY).read_text())["days"]:
             held = find_dataset(connection, day["day"], day["dataset_id"])
             state = "gone from the catalog" if held is None else held.state
             if held is not None and held.sha256 != day["sha256"]:
-                state = "of other bytes"
+                state = "stored with different bytes"
             if state != "validated":
                 raise PlanError(f"plan {plan_id}: day {day['day']} as it was planned is {state} now")
             if not (home.root / day["path"]).is_file():

@@ -1,4 +1,4 @@
-"""From identity rows to lanes, chunks and orders: the pure core of the plan, no file touched."""
+"""From identity rows to lanes, chunks and orders: the pure core of the plan, which reads and writes no file."""
 
 from dataclasses import dataclass
 
@@ -28,9 +28,10 @@ class Assembled:
 
 
 def assemble(rows: IdentityRows, recipe: Recipe, first_epoch: int = 0) -> Assembled:
-    """Plans the whole run, whose first epoch is number ``first_epoch`` over all runs it goes on from: each has another order.
+    """Plans the whole run. ``first_epoch``: number of its first epoch, counted over the runs it resumes too; each epoch has an
+    order of its own.
 
-    Raises :class:`PlanError` for rows or budgets from which no plan follows, an empty side among them."""
+    Raises :class:`PlanError` for rows or budgets from which no plan can be made, an empty side among them."""
     work = recipe.work
     for name in ("tbptt_chunk", "batch_size", "val_batch_size", "accum_steps", "open_row_groups"):
         if getattr(work, name) < 1:

@@ -1,4 +1,4 @@
-"""The run behind the reigning champion: from its submission back to the very checkpoint that plays."""
+"""The run behind the champion: from its submission back to the exact checkpoint that plays."""
 
 import json
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ UNFIT = "set the recipe back, or train once from fresh weights: `tcg nightly set
 
 @dataclass(frozen=True)
 class Reigning:
-    """The champion and the run it came from. run: empty if there is none, and then ``why`` says so; checkpoint: the run's pointer
-    to the step that was converted, ``best``, ``latest`` or ``epoch_NNNN``."""
+    """The champion and the run it came from. run: empty if there is none; ``why`` then gives the reason. checkpoint: the run's
+    pointer to the step that was converted: ``best``, ``latest`` or ``epoch_NNNN``."""
 
     submission: str
     run: str = ""
@@ -33,9 +33,9 @@ class Reigning:
 
 
 def reigning(home: Home) -> Reigning:
-    """Who reigns and from which run; a baseline has none.
+    """The champion and its run; a baseline has none.
 
-    Raises :class:`ChampionRefused` naming what of the champion's chain is not on disk or not as recorded.
+    Raises :class:`ChampionRefused` naming the part of the champion's chain that is missing or not as recorded.
     """
     submission = champion(home)
     if submission == BOOTSTRAP:
@@ -60,17 +60,17 @@ def reigning(home: Home) -> Reigning:
 
 
 def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:
-    """Raises :class:`ChampionRefused`, with what to do, if ``recipe`` cannot go on from the champion's run."""
+    """Raises :class:`ChampionRefused`, with the remedy, if ``recipe`` cannot resume the champion's run."""
     try:
         find_parent(home, recipe)
-        # Which days are unseen is asked next: what that needs to know of their rows is read here, once.
+        # The next step asks which days are unseen; the digests of rows that it needs are read here, once.
         fill_digests_for(home, of.run)
     except TcgError as error:
         raise ChampionRefused(f"champion {of.submission} cannot be gone on from: {error}; {UNFIT}") from None
 
 
 def _pointer(run: Path, content: str) -> str:
-    """Name of the pointer of ``run`` to the step with this content, ``best`` before others; empty if none has it."""
+    """Name of the pointer of ``run`` to the step with this content, ``best`` before others; empty if there is none."""
     names = ["best", "latest", *sorted(file.stem for file in run.glob("epoch_*.json"))]
     for file in (run / f"{name}.json" for name in names):
         values: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}

@@ -4,15 +4,15 @@ from tcg_core.base.errors import TcgError
 
 
 class PlanError(TcgError):
-    """Rows or a budget from which no work plan follows; the message names lane, day or setting, and the remedy."""
+    """Rows or a budget from which no work plan can be made; the message names lane, day or setting, and the remedy."""
 
 
 class ResumeRefused(TcgError):
-    """A checkpoint that the new run cannot go on from; the message names what differs."""
+    """A checkpoint that the new run cannot resume; the message names what differs."""
 
 
 class ChampionRefused(TcgError):
-    """A champion whose run cannot be gone on from; the message says what is missing or differs, and the remedy."""
+    """A champion whose run cannot be resumed; the message says what is missing or differs, and the remedy."""
 
 
 class CurriculumStopped(TcgError):

@@ -1,4 +1,4 @@
-"""The checkpoint of a finished run that a plan goes on from: found, bound by its hash, and refused where the two do not fit."""
+"""The checkpoint of a finished run that a plan resumes: found, bound by its hash, and refused if plan and checkpoint differ."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -15,7 +15,7 @@ from tcg_core.plan.errors import ResumeRefused
 from tcg_core.recipe import Recipe, Resume
 
 KIND = "checkpoint"
-#: Of the optimizer's settings those a phase may change: the rate belongs to the schedule, the clip leaves no trace.
+#: Optimizer settings that a phase may change: the rate belongs to the schedule, and the clip leaves no trace in the state.
 _FREE = ("lr", "max_grad_norm")
 _OF_SCHEDULE = ("work.accum_steps", "optimizer.lr", "schedule", "schedule.total_steps")
 _COUNTS = ("epoch", "gstep", "optimizer_phase_step", "scheduler_phase_step", "scheduler_total_steps")
@@ -23,8 +23,8 @@ _COUNTS = ("epoch", "gstep", "optimizer_phase_step", "scheduler_phase_step", "sc
 
 @dataclass(frozen=True)
 class Parent:
-    """What the new run takes over. step, sha256: directory of the checkpoint below the run and its content hash; epoch: last
-    epoch it holds; gstep: updates of all runs up to it; the phase steps and horizon as it counts them."""
+    """What the new run takes over. step, sha256: directory of the checkpoint inside the run, and its content hash; epoch: the
+    last epoch in it; gstep: updates of all runs up to it; phase steps and horizon: as the checkpoint counts them."""
 
     run: str
     checkpoint: str
@@ -46,7 +46,7 @@ class Parent:
 def find_parent(home: Home, recipe: Recipe) -> tuple[Parent, Input] | None:
     """The recipe's parent and the run as an input; None if nothing is resumed.
 
-    Raises :class:`UnknownId` and :class:`ChecksNotPassed` for a run that is not there or did not pass,
+    Raises :class:`UnknownId` and :class:`ChecksNotPassed` for a run that is missing or did not pass,
     :class:`IntegrityError` for a damaged one, :class:`ResumeRefused` naming what does not fit.
     """
     wanted = recipe.resume
@@ -54,7 +54,7 @@ def find_parent(home: Home, recipe: Recipe) -> tuple[Parent, Input] | None:
         return None
     run = registry.require_passed(home, KIND, wanted.run)
     if not (run / MANIFEST).is_file():
-        raise ResumeRefused(f"run {wanted.run} is not finished: finish it first, or reset by starting another run")
+        raise ResumeRefused(f"run {wanted.run} is not finished: finish it first, or start a new run from fresh weights")
     step, found = _step_of(run, wanted)
     state = json.loads((step / "state.json").read_text())
     refuse_unfit(recipe, state, f"{wanted.run}/{wanted.checkpoint}")
@@ -92,8 +92,8 @@ def _known(run: Path, listed: dict[str, str]) -> str:
 
 
 def refuse_unfit(recipe: Recipe, state: dict[str, Any], source: str) -> None:
-    """Raises :class:`ResumeRefused` naming the first thing in which ``recipe`` and the state of ``source`` must be equal and are
-    not."""
+    """Raises :class:`ResumeRefused` naming the first value that must be equal in ``recipe`` and in the state of ``source``, and
+    is not."""
     if state["progress"]["microbatch"]:
         raise ResumeRefused(f"{source} was written in the middle of epoch {state['epoch']}: resume from the end of an epoch")
     old, new = state["run_config"], to_dict(recipe)
@@ -131,7 +131,7 @@ def refuse_short(recipe: Recipe, parent: Parent, updates: int) -> None:
 
 
 def first_difference(where: str, old: Any, new: Any) -> tuple[str, Any, Any]:
-    """The innermost key, of nested dictionaries, in which two values differ, and both values there."""
+    """The innermost key of nested dictionaries at which two values differ, and both values there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(set(old) | set(new)):
             if old.get(key) != new.get(key):

@@ -19,7 +19,7 @@ Side = Literal["train", "validation"]
 
 @dataclass(frozen=True)
 class Microbatch:
-    """One microbatch: a slot per chunk, each of another lane. All arrays [slots].
+    """One microbatch: a slot per chunk, each of a different lane. All arrays [slots].
 
     first_row and rows: global numbers of the slot's rows; decisions: how many the chunk has; resets_memory: the slot
     starts from the learned initial memory; last_of_lane: the lane's memory is not needed after it. n_rows and n_valid
@@ -41,7 +41,7 @@ class Microbatch:
 @dataclass(frozen=True)
 class Plan:
     """A stored plan. ``sha256`` is the content hash of its manifest; orders[side][epoch] are the epochs' microbatches
-    (validation has one order, used after every epoch); parent: the checkpoint the run goes on from, if it does."""
+    (validation has one order, used after every epoch); parent: the checkpoint that the run resumes, if any."""
 
     id: str
     sha256: str
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def stateless(self) -> bool:
-        """The baseline without memory: every row stands alone."""
+        """True for the baseline without memory, which sees each row by itself."""
         return self.recipe.work.mode == "stateless"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a plan tells of a selection with ``unseen_by``: what of it is new, what is a sample of older days, what was left."""
+"""What a plan reports of a selection with ``unseen_by``: the new rows, the sample of older days, and the days left out."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from tcg_core.recipe import Recipe
 
 
 def unseen_facts(connection: sqlite3.Connection, recipe: Recipe, chosen: Sequence[SelectedDay]) -> dict[str, Any]:
-    """Of the ``chosen`` days: rows of each new one and of the sample of each older one, and the new days that ``max_rows`` leaves
-    to another run. Empty without ``unseen_by``."""
+    """Rows of each new day among ``chosen``, rows sampled from each older day, and the new days that ``max_rows`` leaves to a
+    later run. Empty without ``unseen_by``."""
     if not recipe.selection.unseen_by:
         return {}
     new, old = ({d.day: d.rows for d in chosen if d.replayed is replayed} for replayed in (False, True))

@@ -2,12 +2,12 @@
 
 from tcg_core.base.errors import TcgError
 
-#: How the line of a run that ended before its end begins.
+#: The first word of an unfinished run's line.
 UNFINISHED = "unfinished"
 
 
 class TrainError(TcgError):
-    """A run that cannot go on as planned."""
+    """A run that cannot continue as planned."""
 
 
 class TrainerBusy(TcgError):
@@ -15,15 +15,15 @@ class TrainerBusy(TcgError):
 
 
 class RecoverRefused(TcgError):
-    """The checkpoint on disk is of another run than the one asked for; the message names what differs."""
+    """The checkpoint on disk belongs to a different run than the one asked for; the message names what differs."""
 
 
 class BringRefused(TcgError):
-    """A run of another data home that cannot be brought in; the message names what is missing, failed or differs."""
+    """A run of another data home that cannot be imported; the message names what is missing, failed or differs."""
 
 
 class Unfinished(TcgError):
-    """A run that ended before its end, as it was told to; started again it goes on. The message is one line for a person.
+    """A run that was asked to end early; started again, it continues. The message is one line for a person.
 
     progress: epoch (from 1), microbatch of the epoch's microbatches, update of updates; reason: why it ended.
     """

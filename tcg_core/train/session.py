@@ -1,4 +1,4 @@
-"""A training run in memory: network, moments, cursor; made afresh or recovered, and saved."""
+"""A training run in memory: network, moments, cursor; started or recovered, and saved."""
 
 import logging
 import shutil
@@ -54,8 +54,8 @@ TRAIN_SPILL_BYTES, VALIDATION_SPILL_BYTES = 8 << 30, 2 << 30
 
 @dataclass
 class Session:
-    """Everything a run needs while it goes. ``memories``: lane -> memory between microbatches of the present epoch; ``base``:
-    where its counts begin."""
+    """Everything a run needs in memory. ``memories``: lane -> memory between microbatches of the current epoch; ``base``: where
+    its counts begin."""
 
     home: Home
     plan: Plan
@@ -80,7 +80,7 @@ class Session:
 
     @property
     def step_name(self) -> str:
-        """Name of the checkpoint of the present state."""
+        """Name of the checkpoint of the current state."""
         progress = self.progress
         complete = progress.microbatch > 0 and progress.microbatch == self.plan.count(progress.epoch)
         return step_name(progress.updates, validated=not complete)
@@ -91,7 +91,7 @@ class Session:
         return asdict(self.plan.recipe.aux)
 
     def prepare_train(self, index: int) -> Prepared:
-        """Microbatch ``index`` of the present epoch."""
+        """Microbatch ``index`` of the current epoch."""
         return self._prepare("train", self.progress.epoch, index, self.train)
 
     def prepare_validation(self, index: int) -> Prepared:
@@ -106,13 +106,13 @@ class Session:
         return pad(prepare(self.plan, batch, source, self.cards, shape), shape)
 
     def compile(self) -> None:
-        """From now on pads microbatches to the few shapes chosen for the plan, and computes them by compiled functions."""
+        """From this call on, pads microbatches to the few shapes chosen for the plan and computes them by compiled functions."""
         self.static = choose_shapes(self.plan, self.train.readers, self.cost.fixed_tokens)
         self.stepper.compiled = Compiled(self.stepper.net, self.aux_weights, self.static.compilations)
         LOG.info("run %s compiles: %s", self.plan.id, self.static.text())
 
     def close(self) -> None:
-        """Lets go of the row groups, in memory and on disk."""
+        """Releases the row groups, in memory and on disk."""
         if self.stepper.compiled and self.static:
             LOG.info("run %s: %d of at most %d compilations", self.plan.id, self.stepper.compiled.made, self.static.compilations)
         for source in (self.train, self.validation):
@@ -120,8 +120,8 @@ class Session:
         shutil.rmtree(self.home.spill / self.plan.id, ignore_errors=True)
 
     def save(self, names: tuple[str, ...]) -> None:
-        """Writes a checkpoint of the present state and makes the pointers ``names`` say it, ``latest`` first: a run killed
-        between two of them finds in ``latest`` what the others must say. Directories no pointer names are removed."""
+        """Writes a checkpoint of the current state and sets the pointers ``names`` to it, ``latest`` first. After a kill between
+        two pointers, the state behind ``latest`` names those still to be set. Directories without a pointer are removed."""
         parameters = flat(self.stepper.net.parameters())
         check_finite(parameters, "parameter")
         check_finite(self.stepper.state, "moment")
@@ -153,14 +153,14 @@ class Session:
         self.point(names)
 
     def point(self, names: tuple[str, ...]) -> None:
-        """Makes the pointers say the checkpoint of the present update."""
+        """Sets the pointers ``names`` to the checkpoint of the current update."""
         for name in sorted(names, key=lambda name: name != pointers.LATEST):
             pointers.point(self.directory, name, self.directory / self.step_name, self.progress.updates)
         pointers.remove_unpointed(self.directory)
 
 
 def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_inexact: bool) -> Session:
-    """A run as it stands: from its ``latest`` checkpoint if there is one, else from its parent, else fresh from the seed.
+    """A run where it stands: at its ``latest`` checkpoint if there is one, else at its parent, else fresh from the seed.
 
     Raises :class:`RecoverRefused`, :class:`ResumeRefused` naming what differs, :class:`IntegrityError` for a damaged checkpoint
     or day.
@@ -224,7 +224,7 @@ def open_session(home: Home, plan: Plan, cards: CardTables, device: str, allow_i
 def _start(
     home: Home, plan: Plan, architecture: Architecture, routes: Mapping[str, Group], contract: dict[str, Any]
 ) -> tuple[PolicyNet, Leaves]:
-    """Weights and moments of a run's first update: the parent's, or fresh from the seed."""
+    """Weights and moments before a run's first update: the parent's, or fresh from the seed."""
     if plan.parent is None:
         net = build(architecture, plan.recipe.seed)
         return net, optimizer.initial_state(flat(net.parameters()), routes)
@@ -234,7 +234,7 @@ def _start(
     payload = read_step(step)
     refuse_parent(payload.state, contract, f"{plan.parent.run}/{plan.parent.checkpoint}")
     net = restore_net(architecture, payload.weights, str(step))
-    LOG.info("run %s: goes on from %s at epoch %d", plan.id, step, plan.parent.first_epoch)
+    LOG.info("run %s: continues from %s at epoch %d", plan.id, step, plan.parent.first_epoch)
     if plan.recipe.resume.optimizer_state == "resume":
         return net, _moments(payload, net, routes, str(step))
     return net, optimizer.initial_state(flat(net.parameters()), routes)

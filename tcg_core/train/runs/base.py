@@ -1,4 +1,4 @@
-"""Where a run's counts begin: at zero, or where the run it goes on from left them."""
+"""Where a run's counts begin: at zero, or where the run it resumes left them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from tcg_core.train.schedule import Horizon
 
 @dataclass(frozen=True)
 class Base:
-    """Epochs and updates of all runs before this one, and the phase steps from which moments and schedule go on (0: reset)."""
+    """Epochs and updates of all earlier runs, and the phase steps at which moments and schedule continue (0: reset)."""
 
     epoch: int = 0
     gstep: int = 0
@@ -18,7 +18,7 @@ class Base:
 
     @classmethod
     def of(cls, plan: Plan) -> "Base":
-        """The counts a plan's run starts from."""
+        """The counts that a plan's run starts from."""
         parent, resume = plan.parent, plan.recipe.resume
         if parent is None:
             return cls()
@@ -41,7 +41,7 @@ def horizon_of(plan: Plan) -> Horizon:
 
 
 def parent_entry(plan: Plan) -> dict[str, Any] | None:
-    """What ``state.json`` says of the parent; None for a run from fresh weights."""
+    """The parent as ``state.json`` records it; None for a run from fresh weights."""
     if plan.parent is None:
         return None
     resume = plan.recipe.resume

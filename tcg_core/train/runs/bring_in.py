@@ -1,7 +1,7 @@
-"""A finished run of another data home, brought into this one with all it was made from, so that it is found by its id.
+"""Imports a finished run of another data home, with all it was made from, so that it is found by its id.
 
-Brought are the run, its plan, its card tables, and likewise the runs it went on from. Days are large and not needed to go on
-from a checkpoint: those that this home lacks are recorded by their manifests, so that lineage still reaches the archives.
+Copied are the run, its plan, its card tables, and likewise the runs it resumed. Days are large and not needed to resume a
+checkpoint: those that this home lacks are recorded by their manifests, so that lineage still reaches the archives.
 """
 
 import json
@@ -25,7 +25,7 @@ RUN, PLAN, CARDS, DAY = "checkpoint", "work_plan", "card_features", "parquet_day
 
 @dataclass(frozen=True)
 class Part:
-    """One artifact of a chain: where it lies in the other home and what its checks said there."""
+    """One artifact of a chain: where it lies in the other home, and the results of its checks there."""
 
     manifest: Manifest
     path: Path
@@ -34,7 +34,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ImportedRun:
-    """What came of it: kinds and ids copied (none if all were here), and days that lie in the other home only."""
+    """The result of an import. copied: kinds and ids, none if all were here; days_elsewhere: days only the other home has."""
 
     run: str
     copied: tuple[tuple[str, str], ...]
@@ -42,12 +42,12 @@ class ImportedRun:
 
 
 def bring_in(home: Home, source: Home, run: str) -> ImportedRun:
-    """Copies ``run`` and what it was made from out of ``source``; what is here already with the same content stays.
+    """Copies ``run`` and what it was made from out of ``source``; parts that this home has with the same content stay.
 
-    Everything is verified before anything is written, each part is published whole and registered with its checks, those a
-    part was made from first: killed anywhere, the same call continues. Raises :class:`BringRefused` for a run that is not
-    finished, whose checks failed or are not on record, or that is here with another content, and
-    :class:`IntegrityError` naming a file that is not as it was recorded.
+    Everything is verified before anything is written. Each part is published whole and registered with its checks, after the
+    parts it was made from; after a kill the same call continues. Raises :class:`BringRefused` for a run that is not finished,
+    whose checks failed or are not on record, or if this home already has a different run with that id, and
+    :class:`IntegrityError` naming a file that is not as recorded.
     """
     parts, days = _collect(source, run)
     for part in parts:
@@ -59,7 +59,7 @@ def bring_in(home: Home, source: Home, run: str) -> ImportedRun:
 
 
 def _collect(source: Home, run: str) -> tuple[list[Part], dict[str, Manifest]]:
-    """The run and all it was made from, verified, each after all that it was made from; and manifests of the days by date."""
+    """The run and all it was made from, verified, each part after those it was made from; and the days' manifests by date."""
     found: dict[Key, Part] = {}
     days: dict[str, Manifest] = {}
 
@@ -91,7 +91,7 @@ def _verified(source: Home, visit: Visit) -> Part:
 
 
 def _verify_steps(run: Path) -> None:
-    """The run's manifest covers the files of its steps; here also that the steps' own manifests and the pointers agree."""
+    """The run's manifest covers the files of its steps; this also compares the steps' own manifests and the pointers."""
     for step in sorted(run.glob("step_*")):
         verify_files(step)
     for name in (pointers.LATEST, pointers.BEST, *(file.stem for file in run.glob("epoch_*.json"))):
@@ -124,7 +124,7 @@ def _checks(source: Home, manifest: Manifest) -> tuple[Check, ...]:
 
 
 def _refuse_other(home: Home, manifest: Manifest) -> None:
-    """What is here under the same id must be the same."""
+    """Refuses a different artifact of this home under the same id."""
     path = _place(home, manifest.kind, manifest.id)
     if not path.exists():
         return
@@ -139,9 +139,9 @@ def _refuse_other(home: Home, manifest: Manifest) -> None:
 
 
 def _publish(home: Home, part: Part) -> bool:
-    """Copies one part if it is not here; registers it with its checks unless it is. True if it was copied.
+    """Copies one part unless this home has it, and makes sure that it is registered with its checks. True if it was copied.
 
-    No Stage (:mod:`tcg_core.base.stage`): nothing is made, manifest and checks are those of the other home.
+    No Stage (:mod:`tcg_core.base.stage`): nothing is made; manifest and checks are those of the other home.
     """
     path = _place(home, part.manifest.kind, part.manifest.id)
     fresh = not path.exists()
@@ -167,5 +167,5 @@ def _day_is_here(home: Home, manifest: Manifest) -> bool:
 def _place(home: Home, kind: str, id: str) -> Path:
     roots = {RUN: home.checkpoints, PLAN: home.plans, CARDS: home.cards}
     if kind not in roots:
-        raise BringRefused(f"a run made from {kind} {id} cannot be brought in")
+        raise BringRefused(f"a run made from {kind} {id} cannot be imported")
     return roots[kind] / id

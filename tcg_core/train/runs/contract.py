@@ -1,4 +1,4 @@
-"""What makes a run this run: everything a recovery compares before it goes on."""
+"""What identifies a run: everything that a recovery compares before it continues."""
 
 from typing import Any
 
@@ -18,20 +18,21 @@ from tcg_core.train.schedule import Horizon
 OUTSIDE_IDENTITY = "what a recovery compares before it continues"
 
 CHECKPOINT_VERSION = 1
-#: Keys of a state that must be equal, and of ``environment`` on which the bits depend.
+#: Keys of a state that must be equal.
 IDENTITY = (
     *("checkpoint_version", "run", "plan", "arch_config", "accum_steps", "optimizer_contract", "scheduler_contract"),
     *("schema_digest", "cards_digest", "seed", "split_seed"),
 )
+#: Keys of ``environment`` on which the bits depend.
 EXACT = ("mlx", "blas", "threads", "device", "compile", "code")
-#: What a resume demands equal, beside the schedule where that goes on.
+#: Keys that must be equal for a resume; those of the schedule too where it is resumed.
 RESUMED = ("checkpoint_version", "arch_config", "optimizer_contract", "schema_digest", "cards_digest", "split_seed")
 
 
 def describe(
     plan: Plan, architecture: Architecture, cards: CardTables, card_csv: str | None, horizon: Horizon, environment: dict[str, Any]
 ) -> dict[str, Any]:
-    """The part of ``state.json`` that does not change while the run goes. card_csv: SHA-256 of the CSV joined, if any."""
+    """The part of ``state.json`` that stays the same during a run. card_csv: SHA-256 of the joined CSV, if any."""
     recipe = plan.recipe
     manifest = [{"day": day.day, "sha256": day.sha256, "rows": day.rows, "aux_targets": True} for day in plan.days]
     return {
@@ -76,7 +77,7 @@ def describe(
 
 
 def refuse_other(found: dict[str, Any], wanted: dict[str, Any], allow_inexact: bool) -> None:
-    """Raises :class:`RecoverRefused` naming the first thing in which a stored state differs from the run asked for."""
+    """Raises :class:`RecoverRefused` naming the first key at which a stored state differs from the run asked for."""
     for key in IDENTITY:
         if found.get(key) != wanted[key]:
             where, old, new = first_difference(key, found.get(key), wanted[key])
@@ -92,8 +93,8 @@ def refuse_other(found: dict[str, Any], wanted: dict[str, Any], allow_inexact: b
 
 
 def refuse_parent(found: dict[str, Any], wanted: dict[str, Any], source: str) -> None:
-    """Raises :class:`ResumeRefused` naming the first thing in which the state of ``source`` differs from the run that is to go
-    on from it."""
+    """Raises :class:`ResumeRefused` naming the first key at which the state of ``source`` differs from the run that resumes
+    it."""
     resumed = wanted["parent"]["scheduler_state"] == "resume"
     for key in (*RESUMED, *(("accum_steps", "scheduler_contract") if resumed else ())):
         if found.get(key) != wanted[key]:

@@ -1,4 +1,4 @@
-"""``resume PATH``: which run and checkpoint a path means, and the recipe of the run that goes on from it."""
+"""``resume PATH``: which run and checkpoint a path means, and the recipe of the run that resumes it."""
 
 import json
 import re
@@ -35,7 +35,7 @@ class Located:
 
 @dataclass(frozen=True)
 class Resumed:
-    """The recipe of the new run, the card tables that its plan must use, and what was brought in, None if the path lies here."""
+    """The recipe of the new run, the card tables that its plan must use, and what was imported: None for a path in this home."""
 
     recipe: Recipe
     cards: str
@@ -60,18 +60,18 @@ def locate(path: Path) -> Located:
         raise UnknownId(f"{path} is no checkpoint: {run} has no latest.json, so it is no training run")
     if run.parent.name != "checkpoints":
         raise ResumeRefused(
-            f"{run} does not lie in a data home (HOME/checkpoints/RUN): its plan, its card tables and what its checks said are "
-            "not beside it"
+            f"{run} does not lie in a data home (HOME/checkpoints/RUN): its plan, its card tables and the record of its checks "
+            "are not beside it"
         )
     if not (run / MANIFEST).is_file():
-        raise ResumeRefused(f"run {run.name} is not finished: recover it (tcg train {run.name}) before another goes on from it")
+        raise ResumeRefused(f"run {run.name} is not finished: recover it (tcg train {run.name}) before another run resumes it")
     if checkpoint.endswith("_open"):
         raise ResumeRefused(f"{full} was written before its epoch was validated: resume from the end of an epoch")
     return Located(Home(run.parent.parent), run.name, checkpoint)
 
 
 def take(home: Home, path: Path) -> tuple[Located, ImportedRun | None]:
-    """:func:`locate`, and brings the run in if it lies in another home."""
+    """:func:`locate`, and imports the run if it lies in another home."""
     located = locate(path)
     if located.home.root == home.root.resolve():
         return located, None
@@ -79,11 +79,11 @@ def take(home: Home, path: Path) -> tuple[Located, ImportedRun | None]:
 
 
 def resumed(home: Home, path: Path, recipe: Recipe | None = None, changes: dict[str, Any] | None = None) -> Resumed:
-    """The recipe of a run that goes on from ``path``: ``recipe``, else the parent's own, with its ``resume`` made to say so.
+    """The recipe of a run that resumes ``path``: ``recipe``, else the parent's own, with ``resume`` set to the path.
 
     changes: ``epochs``, and ``optimizer_state`` and ``scheduler_state`` of ``resume``, where they are not None. Raises
     what :func:`locate` and :func:`~tcg_core.train.runs.bring_in.bring_in` raise, :class:`ChecksNotPassed` for a run that did
-    not pass, and :class:`ConfigError` for a recipe that names another run to go on from.
+    not pass, and :class:`ConfigError` for a recipe that resumes a different run.
     """
     located, brought = take(home, path)
     registry.require_passed(home, "checkpoint", located.run)
