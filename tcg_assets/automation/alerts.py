@@ -19,12 +19,12 @@ _FROM_OUTSIDE = "This run has been marked as failed from outside the execution c
 @dg.run_failure_sensor(
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=30,
-    description="Tells the log and the webhook of a failed run, once per incident",
+    description="Reports a failed run to the log and the webhook, once per incident",
 )
 def failure_alerts(context: dg.RunFailureSensorContext, workspace: Workspace) -> None:
-    """Tells the log and the webhook of a failed run, once per incident, with a link and the first thing to do."""
+    """Reports a failed run to the log and the webhook, once per incident, with a link and the first thing to do."""
     if DAMAGE_TAG in context.dagster_run.tags:
-        # It stands for a damaged day, of which the watch tells.
+        # This run stands for a damaged day, which `home_watch` reports.
         return
     for found in incidents_of(context.instance, context.dagster_run, context.failure_event.message or "the run failed"):
         sent = notify(workspace.home(), found)
@@ -40,7 +40,7 @@ def failure_alerts(context: dg.RunFailureSensorContext, workspace: Workspace) ->
     minimum_interval_seconds=30,
 )
 def recovery_watch(context: dg.RunStatusSensorContext, workspace: Workspace) -> None:
-    """Closes incidents of what succeeded, so that the same failure later is told again."""
+    """Closes incidents of what succeeded, so that the same failure is reported again later."""
     closed = recovered(context.instance, workspace.home(), context.dagster_run)
     for found in closed:
         context.log.info(f"{found.subject}: closed, it succeeded in run {context.dagster_run.run_id[:8]}")
@@ -54,7 +54,7 @@ def incidents_of(instance: dg.DagsterInstance, run: dg.DagsterRun, message: str)
 
 
 def why_failed(instance: dg.DagsterInstance, run_id: str, message: str) -> list[tuple[str, str]]:
-    """(step, what it said) of each step that failed by itself; ("", the cause, else ``message``) where none did."""
+    """(step, its message) of each step that failed by itself; ("", the cause, else ``message``) where none did."""
     return list(_failed_steps(instance, run_id)) or [("", _cause(instance, run_id) or message)]
 
 
@@ -73,8 +73,8 @@ def run_link(run_id: str) -> str:
 
 
 def _cause(instance: dg.DagsterInstance, run_id: str) -> str:
-    """Why a run ended in which no step failed: of a lost process Dagster's failure only says that it came from outside, and the
-    event before it says the rest. "" if there is none."""
+    """Why a run ended in which no step failed, else "". For a lost process Dagster's failure event only says that it came from
+    outside; the event before it gives the cause."""
     logged = instance.all_logs(run_id, of_type={dg.DagsterEventType.ENGINE_EVENT, dg.DagsterEventType.RUN_FAILURE})
     events = [entry.dagster_event for entry in logged if entry.dagster_event is not None]
     if len(events) < 2 or not events[-1].is_run_failure or (events[-1].message or "") not in ("", _FROM_OUTSIDE):

@@ -14,10 +14,10 @@ _INTERVAL = 120
 @dg.sensor(
     minimum_interval_seconds=_INTERVAL,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Tells of damaged days, missed deadlines, a missing backup, broken files; closes what was mended",
+    description="Alerts on damaged days, missed deadlines, a missing backup, broken files; closes an alert once it is fixed",
 )
 def home_watch(context: dg.SensorEvaluationContext, workspace: Workspace) -> dg.SkipReason:
-    """Tells once what of the home needs a person, closes it when it is mended, and shows damaged days as failed."""
+    """Sends one alert per problem of the home, closes it when the problem is fixed, and shows damaged days as failed."""
     home = workspace.home()
     reported = report_damage(context.instance, home)
     kept = watch(home, nightly=nightly_on(context.instance))

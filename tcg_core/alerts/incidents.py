@@ -1,7 +1,7 @@
-"""Alerts: once per incident, with a link and the first thing to do, to every channel that is configured.
+"""Alerts: one per incident, with a link and the first thing to do, to every configured channel.
 
-An incident is opened by the first failure of its kind, told to each channel once, and closed by the next success of what
-failed. ``notify/incidents.json`` of the data home remembers which are open.
+The first failure of its kind opens an incident. Each channel receives it once. The next success of what failed closes it.
+``notify/incidents.json`` of the data home records which are open.
 """
 
 import json
@@ -35,7 +35,7 @@ __all__ = [
     "resolve_subject",
 ]
 _LONGEST = 600
-#: Whoever holds the state may be telling a webhook that does not answer, for ten seconds an incident.
+#: The holder of the lock may be waiting for a webhook that does not answer: ten seconds per incident.
 _LOCK_SECONDS = 120.0
 
 
@@ -59,7 +59,7 @@ class Incident:
 
 @dataclass(frozen=True)
 class Open:
-    """An open incident. ``untold``: channels that it could not be delivered to yet."""
+    """An open incident. ``untold``: channels to which it could not be delivered yet."""
 
     incident: Incident
     first_at: str
@@ -70,7 +70,8 @@ class Open:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What came of one alert. ``results``: by channel, "" for delivered, else why not; without those that knew already."""
+    """The result of one alert. ``results``: channel name -> "" if delivered, else the error. Channels that already know are
+    absent."""
 
     new: bool
     results: dict[str, str] = field(default_factory=dict)
@@ -78,7 +79,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class IncidentChanges:
-    """What :func:`keep_told` did. problems: channels that could not be told, as CHANNEL: why."""
+    """What :func:`keep_told` did. problems: failed deliveries, as CHANNEL: why."""
 
     opened: tuple[Incident, ...]
     closed: tuple[Incident, ...]
@@ -87,8 +88,8 @@ class IncidentChanges:
 
 
 def incident(job: str, step: str, error: str, *, partition: str = "", link: str = "", first: str = "") -> Incident:
-    """An incident from a failure; pure. The same failure of the same step and day has the same key, whatever its run,
-    its job, numbers and hashes are. ``job``: names of Dagster's own, with two underscores, are not shown."""
+    """Makes an incident from a failure; pure. The same failure of the same step and day has the same key, whatever its run,
+    job, numbers and hashes. ``job``: Dagster's own names, which begin with two underscores, are not shown."""
     message = " ".join(error.split()) or "no message"
     subject = f"{step or job}[{partition}]" if partition else step or job
     cause = re.sub(r"[0-9a-f]{6,}|\d+", "#", message.lower())
@@ -100,9 +101,9 @@ def incident(job: str, step: str, error: str, *, partition: str = "", link: str 
 
 
 def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> Delivery:
-    """Tells every channel (those configured, or ``to``) that has not been told of this incident yet.
+    """Sends the incident to every channel (those configured, or ``to``) that has not received it yet.
 
-    A channel that fails is tried again at the next occurrence; no failure of a channel is raised. Secrets are taken out
+    A channel that fails is tried again at the next occurrence; no failure of a channel is raised. Secrets are removed
     before anything is stored or sent.
     """
     safe = replace(found, **{name: redact(str(getattr(found, name))) for name in ("subject", "title", "what", "first", "link")})
@@ -118,8 +119,8 @@ def notify(home: Home, found: Incident, to: Sequence[Channel] | None = None) -> 
 
 
 def keep_told(home: Home, scope: str, found: Sequence[Incident], to: Sequence[Channel] | None = None) -> IncidentChanges:
-    """Makes the open incidents whose key begins with ``scope`` those in ``found``: new ones are told, those that are no more
-    are closed, the rest is left alone but for channels that could not be told yet."""
+    """Makes ``found`` the open incidents whose key begins with ``scope``. New ones are sent; open ones that are not in ``found``
+    are closed. The rest stay as they are, except that failed deliveries are tried again."""
     held = {item.incident.key: item for item in open_incidents(home) if item.incident.key.startswith(scope)}
     now_open = {item.key: item for item in found}
     closed = [item.incident for key, item in held.items() if key not in now_open and resolve(home, key)]
@@ -142,7 +143,7 @@ def resolve(home: Home, key: str) -> bool:
 
 
 def resolve_subject(home: Home, subject: str) -> list[Incident]:
-    """Closes every incident of what succeeded now; returns them."""
+    """Closes every incident of a subject that succeeded; returns them."""
     if not _path(home).is_file():
         return []
     with _state(home) as opened:

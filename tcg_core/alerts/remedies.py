@@ -13,7 +13,7 @@ FIRST = {
     "torch_artifact": "open the failed check: leaf names, parity or reload; do not submit; the checkpoint itself stays",
     "submission": "open the preflight's message; `tcg submit check ARCHIVE` repeats it outside Dagster",
     "tournament": "start `nightly` again: games that were played are not played twice",
-    "champion": "read the verdict; a decision against a champion that reigns no more is made again by `nightly`",
+    "champion": "read the verdict; a decision against a champion that was replaced meanwhile is made again by `nightly`",
     "audit_days": "open the run: its table names the day; `tcg day verify` does the same by hand",
     "back_up": "open the run: is the disk there, and large enough? what is damaged in the home is named",
     "clean_up": "read the message: retention.json or maintenance.json of the data home; `tcg gc` does the same by hand",

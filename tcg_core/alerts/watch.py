@@ -1,6 +1,6 @@
-"""What of a home needs a person now, found in its catalog and files alone: told once, closed when it is so no more.
+"""Problems of a home that need a person, found in its catalog and files alone: one alert each, closed when it is fixed.
 
-Whoever found it (the nightly audit, `tcg day verify`, a promotion) and however it was mended does not matter.
+Who found a problem (the nightly audit, `tcg day verify`, a promotion) and how it was fixed makes no difference.
 """
 
 from collections.abc import Iterator
@@ -82,12 +82,12 @@ def findings(home: Home, nightly: bool) -> list[Incident]:
 
 
 def watch(home: Home, nightly: bool) -> IncidentChanges:
-    """Tells of what is new among the findings and closes what is no more."""
+    """Sends an alert for each new finding and closes the alerts of those that are fixed."""
     return keep_told(home, SCOPE, findings(home, nightly))
 
 
 def found(subject: str, title: str, what: str, first: str, page: str) -> Incident:
-    """An incident of this scope: one for each subject, whatever its text says from one look to the next."""
+    """An incident of this scope: one for each subject, even if its text changes between two checks."""
     return Incident(SCOPE + subject, subject, f"tcg: {title}", what, first, ui_link(page))
 
 
@@ -152,7 +152,7 @@ def _backup(home: Home) -> Iterator[Incident]:
         problem = (
             f"the last backup in {destination} is of {last:%Y-%m-%d %H:%M} UTC" if last else f"{destination} holds no backup"
         )
-    # Where none was made yet, the clock runs from the moment in which it was configured.
+    # Without a first backup, the time counts from its configuration.
     since = last or datetime.fromtimestamp((home.root / FILE).stat().st_mtime, UTC)
     if datetime.now(UTC) - since > timedelta(hours=BACKUP_HOURS):
         first = "is the disk there? start the job `backup`, or see why its last run failed"
@@ -160,7 +160,7 @@ def _backup(home: Home) -> Iterator[Incident]:
 
 
 def _settings(home: Home) -> Maintenance:
-    """The configuration; of a broken file, of which there is an incident already, the defaults."""
+    """The configuration; the defaults if its file is broken, for which there is an incident already."""
     try:
         return load_maintenance(home)
     except TcgError:

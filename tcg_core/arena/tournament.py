@@ -1,4 +1,4 @@
-"""A tournament of a submission: schedule, games, summary, report. Killed anywhere, the same call goes on."""
+"""A tournament of a submission: schedule, games, summary, report. After a kill, the same call continues."""
 
 import json
 import shutil
@@ -54,10 +54,10 @@ def tournament(
     """``games`` games, or matches of at most ``best_of`` games, of a submission whose preflight passed against each opponent,
     both seats equally.
 
-    generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their
-    own; nonce: another one makes a new tournament of equal settings; decision_cap: of both seats together in a game, beyond
-    which it has no result; seconds_budget: of a seat in a game; best_of: more than 1 in engine generation v2 only. Raises
-    :class:`~tcg_core.base.errors.TcgError` for a refusal.
+    generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their own;
+    nonce: a different one makes a new tournament with equal settings; decision_cap: decisions of both seats in one game,
+    beyond which it has no result; seconds_budget: per seat and game; best_of: more than 1 only in engine generation v2.
+    Raises :class:`~tcg_core.base.errors.TcgError` for a refusal.
     """
     directory = registry.require_passed(home, SUBMISSION, submission_id)
     origin = verify_files(directory)
@@ -90,7 +90,7 @@ def tournament(
     made = find(stage)
     if made is None:
         with _alone(running):
-            # Another process may have finished it between the look above and the lock.
+            # Another process may have finished it between the search above and the lock.
             made = find(stage) or _played(home, stage, schedule, running, workers, about)
     shutil.rmtree(running, ignore_errors=True)
     return _finished(home, made)

@@ -34,7 +34,7 @@ _EXPECTED_SCHEMA = pa.schema(
 
 
 def dataset_record(home: Home, day: str, path: Path, manifest: Manifest) -> DatasetRecord:
-    """What the catalog is told of a built day. Raises :class:`IntegrityError` naming what the directory or its manifest lacks."""
+    """The catalog's record of a built day. Raises :class:`IntegrityError` naming what the directory or its manifest lacks."""
     facts = manifest.facts
     try:
         return DatasetRecord(
@@ -63,7 +63,7 @@ def write_expected(directory: Path, lanes: Sequence[ExpectedLane]) -> None:
 
 
 def write_episodes(directory: Path, records: Iterable[EpisodeRecord], decks: Mapping[str, Sequence[int]]) -> None:
-    """Writes all that the catalog is told of the day's episodes, one a line within one JSON value."""
+    """Writes the catalog's records of the day's episodes: one JSON value, one episode per line."""
     lines = ",\n".join(json.dumps(record.plain(), sort_keys=True, separators=(",", ":")) for record in records)
     held = json.dumps({key: list(decks[key]) for key in sorted(decks)}, separators=(",", ":"))
     write_bytes(directory / EPISODES, f'{{"decks":{held},\n"episodes":[\n{lines}\n]}}\n'.encode())
@@ -80,7 +80,7 @@ def read_episodes(directory: Path) -> tuple[list[EpisodeRecord], dict[str, list[
 
 
 def write_quarantine(path: Path, records: Iterable[EpisodeRecord]) -> int:
-    """Writes the quarantined episodes, one JSON object a line: member, episode_id, reason, detail. Returns how many."""
+    """Writes the quarantined episodes, one JSON object per line: member, episode_id, reason, detail. Returns how many."""
     lines = [
         json.dumps({"member": r.member, "episode_id": r.episode_id, "reason": r.reason, "detail": r.detail}, sort_keys=True)
         for r in records

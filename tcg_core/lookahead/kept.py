@@ -1,4 +1,4 @@
-"""What a day that is built again keeps: whoever had its attacks looked ahead is not to find them gone."""
+"""Settings of the look-ahead that a day keeps when it is built again: its look-ahead results are not lost by a rebuild."""
 
 from dataclasses import fields, replace
 
@@ -10,7 +10,7 @@ from tcg_core.lookahead.settings import VERSION, WouldKo
 
 
 def kept_settings(home: Home, day: str) -> WouldKo | None:
-    """Settings under which the day's validated dataset was looked ahead; None if it was not, is gone, or there is none.
+    """Settings of the look-ahead of the day's validated dataset; None without a look-ahead, without files or without a dataset.
 
     Raises :class:`~tcg_core.base.errors.IntegrityError` for a manifest that is not one.
     """

@@ -1,4 +1,4 @@
-"""`tcg gc`: does what the plan says, later stages before earlier ones. Killed anywhere, the next call goes on."""
+"""`tcg gc`: does what the plan says, later stages before earlier ones. After a kill, the next call continues."""
 
 import logging
 import shutil
@@ -31,15 +31,15 @@ class Cleaned:
 def clean(home: Home, retention: Retention) -> Cleaned:
     """Makes the plan under the locks of trainer and operator, and does it.
 
-    Raises :class:`TrainerBusy` while something trains and :class:`OpsBusy` beside a backup: a run that goes on reads days
-    and steps that are not in the registry yet.
+    Raises :class:`TrainerBusy` during training and :class:`OpsBusy` during a backup: a running training reads days and steps
+    that are not in the registry yet.
     """
     with ops_lock(home.root, "clean-up"), trainer_lock(home, "clean-up"):
         plan = make_plan(home, retention)
         freed = 0
         for item in _in_order(home, plan):
             if item.key and item.action == "remove" and _moved_on(home, item.key, item.seen):
-                LOG.info("%s %s was used since it was looked at: it stays", *item.key)
+                LOG.info("%s %s was used since the plan was made: it stays", *item.key)
                 continue
             _do(home, item)
             freed += item.bytes if item.action == "remove" else 0
@@ -47,7 +47,7 @@ def clean(home: Home, retention: Retention) -> Cleaned:
 
 
 def _moved_on(home: Home, key: Key, seen: str) -> bool:
-    """True if the thing was materialized or selected again since the plan was made, or something was made from it: stages
+    """True if the artifact was materialized or selected again since the plan was made, or something was made from it. Stages
     other than training hold no lock against a clean-up."""
     with catalog(home) as connection:
         if key[0] == DAY:
@@ -59,7 +59,7 @@ def _moved_on(home: Home, key: Key, seen: str) -> bool:
 
 
 def _in_order(home: Home, plan: CleanUpPlan) -> list[Item]:
-    """What was made before what it was made from, so that at no moment something is left without its lineage."""
+    """Items in the order of removal: an artifact before those it was made from, so that nothing is left without its lineage."""
     with catalog(home) as connection:
         heights = registered(connection).heights()
     first = [item for item in plan.items if item.action == "adopt"]

@@ -13,14 +13,14 @@ FILE = "maintenance.json"
 
 @dataclass(frozen=True)
 class Maintenance:
-    """Times are HH:MM in ``zone``; hours and minutes of 0 mean: none.
+    """Times are HH:MM in ``zone``. 0 hours or minutes switch that limit or alert off.
 
-    audit_at: when days are read again; audit_nights: every validated day is read once in so many nights; audit_minutes: no
-    further day is begun after so long, the rest comes first in the next night. backup_to: a directory outside the home,
-    empty for no backup; backup_keep: older backups than the last so many are forgotten. retention_at: when it is told what
-    may go; retention_apply: and removed. history_days: Dagster's runs younger than this stay. day_hours: without a new
-    validated day for so long there is an alert; evaluation_hours: the same for a validated day that no clean tournament
-    and no decision about the champion has followed.
+    audit_at: when days are read again; audit_nights: every validated day is read once in this many nights; audit_minutes:
+    after this time no further day is begun, and the rest comes first in the next night. backup_to: a directory outside the
+    home, empty for no backup; backup_keep: how many backups are kept. retention_at: when files that may be removed are
+    reported; retention_apply: whether they are removed too. history_days: Dagster's runs younger than this stay. day_hours:
+    an alert after this time without a new validated day; evaluation_hours: the same for a validated day without a clean
+    tournament, or a clean tournament without a decision about the champion.
     """
 
     zone: str = "UTC"
@@ -65,7 +65,7 @@ class Maintenance:
 
     @property
     def retention(self) -> TimeOfDay:
-        """When it is reported, or removed, what nothing needs."""
+        """When files that nothing needs are reported or removed."""
         return TimeOfDay.parse(self.retention_at, self.zone, "retention_at")
 
     @property

@@ -1,6 +1,6 @@
 """`tcg upgrade`: what becomes stale under the present code, what a proof carries over, and the hours of both ways.
 
-It reads only. Whether a day can be proven is asked of its versions alone; whether it is equal, only the proof knows.
+It only reads. The versions of a day decide whether it can be proven; whether it is equal, only the proof finds out.
 """
 
 import json
@@ -30,13 +30,13 @@ from tcg_core.plan.build import KIND as PLAN
 CHECKPOINT = "checkpoint"
 #: Seconds to read one row of a day three times: for its types, for the sample and for the hash of all rows.
 _READ = 1e-4
-#: A build that began so long after its archive was taken was not the one that followed the taking.
+#: Seconds from taking an archive to building it; above this, the time between them says nothing of the build.
 _FOLLOWS = 6 * 3600.0
 
 
 @dataclass(frozen=True)
 class Line:
-    """Artifacts of one sort that fare alike: what they are, how many, what becomes of them, which, and what to do."""
+    """Artifacts of one kind with the same result: what they are, how many, the result, which ones, and what to do."""
 
     what: str
     count: int
@@ -50,7 +50,7 @@ class Upgrade:
     """What the present code means for a home.
 
     prove, rebuild: validated days by date; refused: unfinished runs that cannot continue; the hours: of proving ``prove``, of
-    building ``rebuild`` again, of building both again; None where no build of this home tells how long one takes.
+    building ``rebuild`` again, of building both again; None if no build of this home shows how long one takes.
     """
 
     prove: tuple[str, ...]
@@ -77,7 +77,7 @@ class Upgrade:
 
 
 def upgrade(home: Home) -> Upgrade:
-    """Compares every validated day, plan, run and submission with the present code."""
+    """Compares every validated day, plan, run and submission with the code of this process."""
     with catalog(home) as connection:
         validated, other = datasets_of(connection, state="validated"), of_other_code(connection)
         taken = {row["day"]: row["taken_at"] for row in connection.execute("SELECT day, taken_at FROM days")}
@@ -110,7 +110,8 @@ def upgrade(home: Home) -> Upgrade:
 
 
 def carry_over(home: Home, found: Upgrade, workers: int = 1, rebuild: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Proves what can be proven and, with ``rebuild``, builds again what cannot or is not equal: day, result and why of each."""
+    """Proves the days that can be proven. With ``rebuild``, builds the others again, and those that are not equal. Yields day,
+    result and reason of each."""
     left = list(found.rebuild)
     for proof in prove_days(home, found.prove, workers):
         yield proof.day, proof.state, proof.line
@@ -129,7 +130,7 @@ def _why_rebuild(home: Home, row: DatasetRow) -> str:
 
 
 def _seconds_per_row(rows: Sequence[DatasetRow], taken: dict[str, str], created: dict[str, str]) -> float | None:
-    """How long a build takes here, by the median: from the taking of an archive to the build that followed it at once."""
+    """Median time of a build in this home, per row: from taking an archive to the build that followed directly."""
     found = []
     for row in rows:
         seconds = (datetime.fromisoformat(created[row.day]) - datetime.fromisoformat(taken[row.day])).total_seconds()
@@ -184,14 +185,14 @@ def _of_run(home: Home, run: str, reason: str) -> Line:
 
 
 def _of_released(home: Home) -> Iterable[Line]:
-    """Finished runs, artifacts and submissions: none becomes unusable by other code; a run of another schema resumes no more."""
+    """Finished runs, artifacts and submissions. All stay usable with other code; a run of another schema cannot be resumed."""
     schema = [row.id for row in _there(home, CHECKPOINT) if _schema_of(row.path) not in ("", SCHEMA.digest)]
     if schema:
-        yield Line("finished run", len(schema), "of another schema", named(schema), "it plays, but none resumes it: train anew")
+        yield Line("finished run", len(schema), "of another schema", named(schema), "it plays, but cannot be resumed: train anew")
     for what, kind, asset, use in (
         ("finished run", CHECKPOINT, "mlx_checkpoint", "it can be resumed and converted as before"),
         ("artifact", "torch_artifact", "torch_artifact", "it can be packed as before"),
-        ("submission", "submission", "submission", "it plays as before; packing again makes another one"),
+        ("submission", "submission", "submission", "it plays as before; packing again makes a different one"),
     ):
         rows = [row for row in _there(home, kind) if row.id not in schema]
         other = [row.id for row in rows if read_manifest(row.path).code != code_version(asset)]
@@ -212,5 +213,5 @@ def _schema_of(run: Path) -> str:
 
 def _hours(hours: float | None) -> str:
     if hours is None:
-        return "nobody knows how long: no build of this home tells"
+        return "nobody knows how long: no build of this home shows it"
     return f"about {hours:.1f} h" if hours >= 0.1 else f"about {hours * 3600:.0f} s"
