@@ -112,3 +112,19 @@ def test_an_edited_encoder_makes_the_days_unsynced_and_no_plan_mixes_them(tree: 
 def test_the_next_night_brings_the_descendants_up_to_date(tree: Tree) -> None:
     _night(tree)
     assert stale(tree.served) == {}
+
+
+def test_a_run_of_code_that_changed_under_the_services_is_refused_until_they_are_reloaded(tree: Tree, page: Any) -> None:
+    tree.edit("tcg_core/days/write_day.py", "expected: list[ExpectedLane] = []", "expected: list[ExpectedLane] = list()")
+    before = time.time()
+    launch_days(tree.served, page, DAYS[:1])
+    ended = until(lambda: ended_runs(tree.served, DAYS[:1], before), _PATIENCE, "the refused run of the day")
+    assert ended == {DAYS[0]: "FAILURE"}
+    said = tree.run("-m", "tcg_assets.cli", "status")
+    assert "the code changed since PID " in said and "restart `tcg ui`" in said
+
+    tree.reload()
+    before = time.time()
+    launch_days(tree.served, page, DAYS[:1])
+    ended = until(lambda: ended_runs(tree.served, DAYS[:1], before), _PATIENCE, "the run of the day")
+    assert ended == {DAYS[0]: "SUCCESS"}
