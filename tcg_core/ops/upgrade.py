@@ -72,7 +72,8 @@ class Upgrade:
                 f" {len(self.rebuild)} must be built again ({_hours(self.rebuild_hours)});"
                 f" building all of them again takes {_hours(self.both_hours)}"
             )
-        runs = f"; {len(self.refused)} unfinished runs cannot continue" if self.refused else ""
+        count = len(self.refused)
+        runs = f"; {count} unfinished run{'' if count == 1 else 's'} cannot continue" if count else ""
         return f"{days}{runs}"
 
 
@@ -180,7 +181,8 @@ def _of_run(home: Home, run: str, reason: str) -> Line:
         return Line("unfinished run", 1, "continues", run, "`tcg train` with its plan, or the next night")
     beside = home.plans / run / RECORDED
     commit = json.loads(beside.read_text())["commit"] if beside.is_file() else "its plan was made with"
-    remedy = f"end it with the code of commit {commit}, or train anew: `tcg plan build`, then `tcg train`"
+    remedy = f"end it with the code of commit {commit}, or train anew: `tcg plan build`, then `tcg train`;"
+    remedy += " `tcg train RUN --allow-inexact` accepts a run of two codes"
     return Line("unfinished run", 1, f"cannot continue: {reason}", run, remedy)
 
 

@@ -85,7 +85,7 @@ def test_an_unfinished_run_continues_or_is_refused_by_name_with_the_remedy(older
     reason = why_refused(older, run)
     assert "latest.json is not a pointer" in reason
     found = upgrade(older)
-    assert found.refused == (run,) and "1 unfinished runs cannot continue" in found.verdict
+    assert found.refused == (run,) and "1 unfinished run cannot continue" in found.verdict
     [line] = [line for line in found.lines if line.what == "unfinished run"]
     assert line.result == f"cannot continue: {reason}" and "end it with the code of commit " in line.remedy
 
