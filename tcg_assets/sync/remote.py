@@ -1,5 +1,7 @@
 """A schedule of this code location as webserver and daemon know it, without the code server that they would load it from."""
 
+import contextvars
+
 import dagster as dg
 
 from tcg_assets.dagster_private import RemoteSchedule, RepositoryHandle, ScheduleSnap, WorkspaceFileTarget
@@ -11,7 +13,8 @@ def remote_schedule(definitions: dg.Definitions, name: str) -> RemoteSchedule:
 
     Raises what Dagster raises for a name that is no schedule of ``definitions``.
     """
-    repository = definitions.get_repository_def()
+    # In a context of its own: Dagster keeps an instance's storage in the present one, and that instance may be closed by now.
+    repository = contextvars.Context().run(definitions.get_repository_def)
     [location] = WorkspaceFileTarget([WORKSPACE]).create_origins()
     handle = RepositoryHandle(
         repository_name=repository.name,

@@ -1,9 +1,10 @@
 """Each private name of Dagster behaves as the project relies on. An upgrade of Dagster that changes one fails here, by name."""
 
-from pathlib import Path
+from pathlib import contextvars
 from typing import Any
 
 import dagster as dg
+import Path
 import pytest
 import yaml
 
@@ -144,7 +145,7 @@ def test_a_described_schedule_has_the_cron_line_of_the_code_and_the_origin_of_th
     schedule = dg.ScheduleDefinition(
         name="each_night", job=nothing, cron_schedule="0 3 * * *", execution_timezone="Europe/Berlin"
     )
-    repository = dg.Definitions(schedules=[schedule]).get_repository_def()
+    repository = contextvars.Context().run(dg.Definitions(schedules=[schedule]).get_repository_def)
     workspace = tmp_path / "workspace.yaml"
     workspace.write_text(yaml.safe_dump({"load_from": [{"python_module": {"module_name": "some", "location_name": "place"}}]}))
     [location] = private.WorkspaceFileTarget([str(workspace)]).create_origins()
