@@ -1,10 +1,10 @@
 """Each private name of Dagster behaves as the project relies on. An upgrade of Dagster that changes one fails here, by name."""
 
-from pathlib import contextvars
+import contextvars
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import Path
 import pytest
 import yaml
 
