@@ -74,16 +74,16 @@ def require_same(*assets: str, given: str | None = None) -> None:
 
 
 def changed_on_disk(assets: Iterable[str] = PRODUCERS) -> tuple[str, ...]:
-    """The assets that the code on disk would make otherwise than this process does; nothing is computed while no file differs."""
-    if read_source().digest == at_start().digest:
-        return ()
+    """The assets that the code on disk would make otherwise than this process does."""
     found = versions_on_disk()
     return tuple(asset for asset in assets if found[asset] != code_version(asset))
 
 
 def versions_on_disk() -> dict[str, str]:
-    """Code version of each asset by the files as they lie now."""
+    """Code version of each asset by the files as they lie now; those of this process while no file differs."""
     source = read_source()
+    if source.digest == at_start().digest:
+        return {asset: code_version(asset) for asset in PRODUCERS}
     if source.digest not in _KNOWN:
         index = Index(source)
         _KNOWN.clear()

@@ -11,14 +11,13 @@ from tcg_core.base.atomic import write_json
 from tcg_core.base.code import PRODUCERS, code_version
 from tcg_core.base.home import Home
 from tcg_core.base.same_code import CodeChanged, versions_on_disk
-from tcg_core.base.source import at_start
 
 
 def announce(home: Home) -> None:
     """Notes this process as a code server: its process id, when it began, and the code versions that it serves."""
     versions = {asset: code_version(asset) for asset in PRODUCERS}
     began = psutil.Process().create_time()
-    write_json(_notes(home) / f"{os.getpid()}.json", {"began": began, "digest": at_start().digest, "versions": versions})
+    write_json(_notes(home) / f"{os.getpid()}.json", {"began": began, "versions": versions})
 
 
 def outdated(home: Home) -> list[CodeChanged]:
