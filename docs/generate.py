@@ -35,7 +35,16 @@ error names the file.
 - Rows are ordered by (`episode_id`, `game`, `side`, `step_id`, `substep`).
 - STOP is the pick that ends a decision early. In its row, the label `y` is the number of options.
 - A decision has a STOP row if its number of picks is at least `min_count` and below `max_count`.
-- Card and attack ids are those of the row's engine generation. 0 means none; -1 means a card that the seat cannot see.
+- Card and attack ids are those of the row's engine generation. 0 means none; -1 means a card that lies face down to the
+  seat. A new card keeps its id, even if no card table holds it yet: a network then reads its unknown-card token, which
+  is not the token of a face-down card.
+- Two options mean the same if they agree in option type, area, player, card, target, attack, number, count, special
+  condition and serial. An option that picks a unit in play or a stadium means only itself. Two options that pick cards
+  attached to units mean the same only if the unit is the same. In a decision with several picks, copies are the same
+  choice too: `opt_group` is computed for each row from the options that are still to be picked.
+- Own prizes are deduced when a search shows the whole own deck: they are the own cards that are then nowhere else. They
+  stay known until one of them moves face down. A card that a question names is not taken off twice: while it still lies
+  in the deck, it counts as a card of the deck.
 - A *stream* is one column of a row. Some streams hold lists ("list by GROUP"). In one row, all lists of a group
   have the same length.
 - A *unit* is a Pokémon in play. A *token* is one item that an option can point to: a kind of card in a zone, or a unit.

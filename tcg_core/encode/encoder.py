@@ -6,7 +6,7 @@ from typing import Any
 from tcg_core.encode.enums import OptionType, SelectType
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.observation import Observation
-from tcg_core.encode.options import encode_option, option_groups
+from tcg_core.encode.options import encode_option, meanings, option_groups
 from tcg_core.encode.state import Tokens, global_values
 from tcg_core.encode.tracker import Tracker
 
@@ -51,6 +51,8 @@ class EncodedDecision:
             for option in select.option
         ]
         self._owners = [what.owner for what in options]
+        self._meanings = meanings(options, select)
+        self._groups = option_groups(self._meanings)
         self._shared: dict[str, Any] = {
             "select_type": select.type,
             "select_context": select.context,
@@ -70,7 +72,6 @@ class EncodedDecision:
             "option_card": [what.card for what in options],
             "option_target_card": [what.target_card for what in options],
             "option_attack": [option.attack_id or 0 for option in select.option],
-            "opt_group": option_groups(options, select),
             "is_attack": select.type == SelectType.MAIN and any(o.type == OptionType.ATTACK for o in select.option),
         }
 
@@ -81,6 +82,7 @@ class EncodedDecision:
             raise EncodeError(f"picks {list(picked)} are not distinct indexes of {count} options")
         taken = set(picked)
         row = dict(self._shared)
+        row["opt_group"] = option_groups(self._meanings, picked) if picked else self._groups
         row["globals"] = global_values(self.tokens.state, select, self.tokens.side, len(picked))
         row["option_attributes"] = [
             (int(position in taken), *numbers, owner, position)

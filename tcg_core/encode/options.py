@@ -10,7 +10,7 @@ from tcg_core.encode.schema import NO_CARD, NO_POINTER, UNKNOWN_CARD
 from tcg_core.encode.state import Tokens
 
 _HOSTED = (OptionType.TOOL_CARD, OptionType.ENERGY_CARD, OptionType.ENERGY)
-# Cards that lie here have no state of their own: two copies of one card are the same choice.
+# Cards that lie here have no state of their own: two copies of one card are the same choice, whichever is picked first.
 _STATELESS = (Area.DECK, Area.HAND, Area.DISCARD, Area.PRIZE, Area.LOOKING)
 
 
@@ -69,24 +69,27 @@ def encode_option(tokens: Tokens, select: Select, option: Option, position: int)
     )
 
 
-def option_groups(encoded: list[Encoded], select: Select) -> list[int]:
-    """For each option the first one that means the same to this seat, itself if none. Where several picks are made,
-    options stay apart: which copies are left changes the next pick."""
-    count = len(encoded)
-    if select.max_count != 1:
-        return list(range(count))
-    first: dict[tuple[object, ...], int] = {}
-    groups = []
+def meanings(encoded: list[Encoded], select: Select) -> list[tuple[object, ...]]:
+    """What each option means to this seat: equal for options that are one choice. Copies of a card in a pile or in the
+    hand are, and copies of a card attached to one unit. A unit in play and a stadium are themselves only."""
+    found: list[tuple[object, ...]] = []
     for position, (option, what) in enumerate(zip(select.option, encoded, strict=True)):
         kind = option.type
         area = Area.HAND if kind == OptionType.PLAY else option.area
-        apart = position if kind in _HOSTED or (area is not None and area not in _STATELESS) else -1
-        key = (
-            kind, area, apart, what.card, option.player_index, option.in_play_area, option.in_play_index, option.attack_id,
+        place = option.index if kind in _HOSTED else position if area is not None and area not in _STATELESS else -1
+        found.append((
+            kind, area, place, what.card, option.player_index, option.in_play_area, option.in_play_index, option.attack_id,
             option.number, option.count, option.special_condition_type, option.card_id, option.serial,
-        )  # fmt: skip
-        groups.append(first.setdefault(key, position))
-    return groups
+        ))  # fmt: skip
+    return found
+
+
+def option_groups(meant: list[tuple[object, ...]], picked: Sequence[int] = ()) -> list[int]:
+    """For each option the first one that can still be picked and means the same, itself if none. Options in ``picked``
+    stand for themselves: they are no answer any more."""
+    first: dict[tuple[object, ...], int] = {}
+    taken = set(picked)
+    return [position if position in taken else first.setdefault(meaning, position) for position, meaning in enumerate(meant)]
 
 
 def _owner(tokens: Tokens, player: int) -> int:

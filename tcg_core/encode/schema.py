@@ -5,7 +5,8 @@ Encoder, Arrow schema, validator, batch builder, networks and the docs table are
 
 A row is one autoregressive pick. Streams are *scalar* (one value a row), *fixed* (``width`` values a row) or *ragged*
 (a list a row; all streams of one ``group`` have the same length in a row, and ``width`` values an item). Card and
-attack ids are those of the row's engine generation: 0 is "none", -1 "a card is there but unknown to this seat".
+attack ids are those of the row's engine generation: 0 is "none", -1 "a card is there, face down to this seat". An id that
+no card table holds (a new print) stays in the row as it is; :mod:`tcg_core.encode.cards` gives it a token of its own.
 """
 
 import hashlib
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-ENCODER_VERSION = "1"
+from tcg_core.encode.meanings import MEANINGS
+
+ENCODER_VERSION = "2"
 SCHEMA_VERSION = 1
 
 Kind = Literal["scalar", "fixed", "ragged"]
@@ -26,12 +29,16 @@ NO_POINTER = -1
 
 #: Zones of card tokens. The order is part of the schema.
 CARD_ZONES = (
-    "self_deck",  # own list minus the own cards this seat sees; face-down prizes are among them until they are deduced
+    "self_deck",  # own list minus the own cards this seat sees elsewhere; face-down prizes are in it until they are deduced
     "self_hand",
     "self_discard",
-    "self_prize",  # open ones and, once the whole own deck was shown, deduced ones are certain; the others unknown
+    # open ones and, once the whole own deck was shown, deduced ones are certain; the others unknown. Where an option picks an
+    # own face-down prize, the face-down ones are an unknown token too, deduced or not
+    "self_prize",
     "opponent_prize",
-    "opponent_hand",  # believed from logs, then unknown cards up to the hand count
+    # believed from logs, then unknown cards up to the hand count. Where an option picks a card of this hand and all are
+    # believed, the whole hand is an unknown token too
+    "opponent_hand",
     "opponent_discard",
     "opponent_revealed",  # cards of the opponent seen so far in this game, wherever they are now
     "stadium",
@@ -72,8 +79,8 @@ GLOBALS = (
     Entry("opponent_hand", 12, "cards in the opponent's hand"),
     Entry("self_bench", 8, "own benched units"),
     Entry("opponent_bench", 8, "benched units of the opponent"),
-    Entry("self_bench_max", 8, "room on the own bench"),
-    Entry("opponent_bench_max", 8, "room on the opponent's bench"),
+    Entry("self_bench_max", 8, "most units that the own bench may hold, full or not (benchMax)"),
+    Entry("opponent_bench_max", 8, "the same for the opponent's bench"),
     Entry("self_poisoned", 1, "own active is poisoned"),
     Entry("self_burned", 1, "own active is burned"),
     Entry("self_asleep", 1, "own active is asleep"),
@@ -115,7 +122,7 @@ UNIT_ATTRIBUTES = (
         )
     ),
     Entry("tools", 4, "number of tools"),
-    Entry("pre_evolutions", 2, "cards below"),
+    Entry("pre_evolutions", 2, "cards of earlier stages that lie under the unit's top card"),
     Entry("ability_used", 1, "this seat used an ability of this unit this turn"),
 )
 OPTION_ATTRIBUTES = (
@@ -123,7 +130,11 @@ OPTION_ATTRIBUTES = (
     Entry("number", 15, "value of a NUMBER option"),
     Entry("count", 5, "count of an ENERGY option"),
     Entry("special_condition", 5, "1 + special condition type, 0 if none"),
-    Entry("owner", 1, "1 the option points at an own card, -1 at the opponent's, 0 neither"),
+    Entry(
+        "owner",
+        1,
+        "whose card or unit the option acts from or picks: 1 the seat's, -1 the opponent's, 0 for an option that names none",
+    ),
     Entry("rank", 20, "position among the options"),
 )
 
@@ -144,92 +155,75 @@ class Stream:
     entries: tuple[Entry, ...] = ()
 
 
-def _scalar(name: str, dtype: str, role: Role, low: float | None, high: float | None, meaning: str) -> Stream:
-    return Stream(name, dtype, "scalar", role, meaning, low, high)
-
-
-def _ragged(group: str, name: str, dtype: str, low: float, high: float, meaning: str, role: Role = "feature") -> Stream:
-    return Stream(name, dtype, "ragged", role, meaning, low, high, group=group)
-
-
 _I16 = 32767
+
+
+def _scalar(name: str, dtype: str, role: Role, low: float | None, high: float | None) -> Stream:
+    return Stream(name, dtype, "scalar", role, MEANINGS[name], low, high)
+
+
+def _fixed(name: str, dtype: str, entries: tuple[Entry, ...], group: str | None = None) -> Stream:
+    kind: Kind = "ragged" if group else "fixed"
+    return Stream(name, dtype, kind, "feature", MEANINGS[name], -_I16, _I16, len(entries), group, entries)
+
+
+def _ragged(group: str, name: str, dtype: str, low: float, high: float, role: Role = "feature") -> Stream:
+    return Stream(name, dtype, "ragged", role, MEANINGS[name], low, high, group=group)
+
+
 _IDENTITY = (
-    _scalar("episode_id", "int64", "identity", 0, 2**62, "Kaggle's EpisodeId"),
-    _scalar("game", "int8", "identity", 0, 8, "game of the episode, 0-based; always 0 in best of one"),
-    _scalar("side", "int8", "identity", 0, 1, "seat"),
-    _scalar("step_id", "int32", "identity", 0, 2**31 - 1, "t of steps[t]; strictly increasing over the decisions of a lane"),
-    _scalar("decision_id", "int32", "identity", 0, 2**31 - 1, "decision of the lane, 0-based"),
-    _scalar("substep", "int16", "identity", 0, _I16, "pick of the decision, 0-based"),
-    _scalar("new_episode", "bool", "identity", 0, 1, "true on the first row of a lane only"),
+    _scalar("episode_id", "int64", "identity", 0, 2**62),
+    _scalar("game", "int8", "identity", 0, 8),
+    _scalar("side", "int8", "identity", 0, 1),
+    _scalar("step_id", "int32", "identity", 0, 2**31 - 1),
+    _scalar("decision_id", "int32", "identity", 0, 2**31 - 1),
+    _scalar("substep", "int16", "identity", 0, _I16),
+    _scalar("new_episode", "bool", "identity", 0, 1),
 )
 _METADATA = (
-    _scalar("day", "str", "metadata", None, None, "the archive's date, YYYY-MM-DD"),
-    _scalar("generation", "str", "metadata", None, None, "engine generation, v1 or v2; ids are of this generation"),
-    _scalar("module_version", "str", "metadata", None, None, "module_version of the replay"),
-    _scalar("player_name", "str", "metadata", None, None, "team name of the seat"),
-    _scalar("opponent_name", "str", "metadata", None, None, "team name of the other seat"),
-    _scalar("player_deck_hash", "str", "metadata", None, None, "SHA-256 of the seat's sorted deck"),
-    _scalar("opponent_deck_hash", "str", "metadata", None, None, "SHA-256 of the other deck: metadata, never a feature"),
-    _scalar("outcome", "int8", "metadata", -1, 1, "+1 the seat won this game, -1 lost"),
-    _scalar("is_attack", "bool", "metadata", 0, 1, "a MAIN decision with at least one attack among its options"),
-    _scalar("forced", "bool", "metadata", 0, 1, "exactly one legal answer at this pick"),
+    _scalar("day", "str", "metadata", None, None),
+    _scalar("generation", "str", "metadata", None, None),
+    _scalar("module_version", "str", "metadata", None, None),
+    _scalar("player_name", "str", "metadata", None, None),
+    _scalar("opponent_name", "str", "metadata", None, None),
+    _scalar("player_deck_hash", "str", "metadata", None, None),
+    _scalar("opponent_deck_hash", "str", "metadata", None, None),
+    _scalar("outcome", "int8", "metadata", -1, 1),
+    _scalar("is_attack", "bool", "metadata", 0, 1),
+    _scalar("forced", "bool", "metadata", 0, 1),
 )
 _LABEL = (
-    _scalar("y", "int16", "label", 0, _I16, "index of the picked option; number of options for STOP"),
-    _ragged("option", "opt_group", "int16", 0, _I16, "first legal option that means the same, itself if none", role="label"),
+    _scalar("y", "int16", "label", 0, _I16),
+    _ragged("option", "opt_group", "int16", 0, _I16, role="label"),
 )
 _AUX = (
-    _scalar("aux_valid", "bool", "aux", 0, 1, "the window of the decision has an end"),
-    _scalar("aux_ko", "int8", "aux", 0, 1, "the seat takes at least one prize in the window"),
-    _scalar("aux_prize_delta", "float32", "aux", -6, 6, "prizes taken minus prizes lost in the window"),
-    _scalar("aux_terminal", "int8", "aux", 0, 1, "the game ends inside the window"),
-    _scalar("aux_return", "float32", "aux", -2.001, 2.001, "prize swing to the end / 6 plus the outcome, undiscounted"),
+    _scalar("aux_valid", "bool", "aux", 0, 1),
+    _scalar("aux_ko", "int8", "aux", 0, 1),
+    _scalar("aux_prize_delta", "float32", "aux", -6, 6),
+    _scalar("aux_terminal", "int8", "aux", 0, 1),
+    _scalar("aux_return", "float32", "aux", -2.001, 2.001),
 )
 _FEATURES = (
-    Stream(
-        "globals", "int16", "fixed", "feature", "scalars of the state and the select", -_I16, _I16, len(GLOBALS), entries=GLOBALS
-    ),
-    _scalar("select_type", "int8", "feature", 0, 31, "SelectType of the engine"),
-    _scalar("select_context", "int16", "feature", 0, 255, "SelectContext of the engine"),
-    _ragged("card", "card_zone", "int8", 0, len(CARD_ZONES) - 1, "index into CARD_ZONES"),
-    _ragged("card", "card_id", "int16", -1, _I16, "card id, -1 unknown"),
-    _ragged("card", "card_count", "int8", 1, 60, "copies: one token a distinct card of a zone"),
-    _ragged("card", "card_flag", "int8", 0, len(CARD_FLAGS) - 1, "index into CARD_FLAGS"),
-    _ragged("unit", "unit_zone", "int8", 0, len(UNIT_ZONES) - 1, "index into UNIT_ZONES"),
-    _ragged("unit", "unit_id", "int16", -1, _I16, "top card, -1 face down"),
-    Stream(
-        "unit_attributes",
-        "int16",
-        "ragged",
-        "feature",
-        "state of the unit",
-        -_I16,
-        _I16,
-        len(UNIT_ATTRIBUTES),
-        "unit",
-        UNIT_ATTRIBUTES,
-    ),
-    _ragged("attached", "attached_unit", "int8", 0, 127, "unit of the row that holds the card"),
-    _ragged("attached", "attached_kind", "int8", 0, len(ATTACHED_KINDS) - 1, "index into ATTACHED_KINDS"),
-    _ragged("attached", "attached_id", "int16", -1, _I16, "attached card"),
-    _ragged("option", "option_type", "int8", 0, 31, "OptionType of the engine"),
-    _ragged("option", "option_source", "int16", -1, _I16, "token the option acts from: card tokens first, then units; -1 none"),
-    _ragged("option", "option_target", "int16", -1, _I16, "token the option acts on, likewise"),
-    _ragged("option", "option_card", "int16", -1, _I16, "card the option names, 0 none, -1 unknown"),
-    _ragged("option", "option_target_card", "int16", -1, _I16, "card of the target, 0 none, -1 unknown"),
-    _ragged("option", "option_attack", "int16", 0, _I16, "attack id, 0 none"),
-    Stream(
-        "option_attributes",
-        "int16",
-        "ragged",
-        "feature",
-        "numbers of the option",
-        -_I16,
-        _I16,
-        len(OPTION_ATTRIBUTES),
-        "option",
-        OPTION_ATTRIBUTES,
-    ),
+    _fixed("globals", "int16", GLOBALS),
+    _scalar("select_type", "int8", "feature", 0, 31),
+    _scalar("select_context", "int16", "feature", 0, 255),
+    _ragged("card", "card_zone", "int8", 0, len(CARD_ZONES) - 1),
+    _ragged("card", "card_id", "int16", -1, _I16),
+    _ragged("card", "card_count", "int8", 1, 60),
+    _ragged("card", "card_flag", "int8", 0, len(CARD_FLAGS) - 1),
+    _ragged("unit", "unit_zone", "int8", 0, len(UNIT_ZONES) - 1),
+    _ragged("unit", "unit_id", "int16", -1, _I16),
+    _fixed("unit_attributes", "int16", UNIT_ATTRIBUTES, "unit"),
+    _ragged("attached", "attached_unit", "int8", 0, 127),
+    _ragged("attached", "attached_kind", "int8", 0, len(ATTACHED_KINDS) - 1),
+    _ragged("attached", "attached_id", "int16", -1, _I16),
+    _ragged("option", "option_type", "int8", 0, 31),
+    _ragged("option", "option_source", "int16", -1, _I16),
+    _ragged("option", "option_target", "int16", -1, _I16),
+    _ragged("option", "option_card", "int16", -1, _I16),
+    _ragged("option", "option_target_card", "int16", -1, _I16),
+    _ragged("option", "option_attack", "int16", 0, _I16),
+    _fixed("option_attributes", "int16", OPTION_ATTRIBUTES, "option"),
 )
 
 

@@ -66,9 +66,9 @@ class Tokens:
             raise EncodeError("the deciding seat's own hand is not shown")
         self._multiset(ZONE["self_hand"], own.hand, none)
         self._multiset(ZONE["self_discard"], own.discard, none)
-        self._prizes(ZONE["self_prize"], own, tracker.prizes)
-        self._prizes(ZONE["opponent_prize"], other, None)
-        self._opponent_hand(tracker, other)
+        self._prizes(ZONE["self_prize"], own, tracker.prizes, _asks_for(select, Area.PRIZE, self.side))
+        self._prizes(ZONE["opponent_prize"], other, None, False)
+        self._opponent_hand(tracker, other, _asks_for(select, Area.HAND, 1 - self.side))
         self._multiset(ZONE["opponent_discard"], other.discard, none)
         revealed: dict[int, int] = {}
         for identity in tracker.revealed.values():
@@ -103,17 +103,20 @@ class Tokens:
         self._multiset(zone, [c for c in cards if c is not None and c.player_index != self.side], FLAG["foreign"])
         self._multiset(zone, [c for c in cards if c is None], FLAG["unknown"])
 
-    def _prizes(self, zone: int, player: Player, deduced: dict[int, int] | None) -> None:
-        """Prizes that lie open or are deduced are certain, the others unknown."""
+    def _prizes(self, zone: int, player: Player, deduced: dict[int, int] | None, asked: bool) -> None:
+        """Prizes that lie open or are deduced are certain, the others unknown. Deduced ones lie face down all the same:
+        where they are ``asked`` for, the options point to the face-down cards, as they do before the deduction."""
         certain = dict(deduced or {})
         for card in player.prize:
             if card is not None:
                 certain[card.id] = certain.get(card.id, 0) + 1
         self._counted(zone, certain, FLAG["certain"])
-        if deduced is None:
+        if deduced is None or asked:
             self._multiset(zone, [card for card in player.prize if card is None], FLAG["unknown"])
 
-    def _opponent_hand(self, tracker: Tracker, other: Player) -> None:
+    def _opponent_hand(self, tracker: Tracker, other: Player, asked: bool) -> None:
+        """Beliefs, and the rest of the hand unknown; where the hand is ``asked`` for, its cards lie face down as a whole if
+        all of them are believed to be known."""
         zone = ZONE["opponent_hand"]
         certain: dict[int, int] = {}
         uncertain: dict[int, int] = {}
@@ -123,6 +126,8 @@ class Tokens:
         self._counted(zone, certain, FLAG["certain"])
         self._counted(zone, uncertain, FLAG["uncertain"])
         unknown = other.hand_count - len(tracker.beliefs)
+        if unknown <= 0 and asked:
+            unknown = other.hand_count
         if unknown > 0:
             self._counted(zone, {UNKNOWN_CARD: unknown}, FLAG["unknown"])
 
@@ -170,6 +175,11 @@ class Tokens:
         """Position of the unit in [card tokens, units], NO_POINTER when there is none."""
         unit = self.unit_at.get((player, area, index))
         return NO_POINTER if unit is None else len(self.card_zone) + unit
+
+
+def _asks_for(select: Select, area: int, player: int) -> bool:
+    """Whether an option picks a card of that area of that player."""
+    return any(option.area == area and option.player_index == player for option in select.option)
 
 
 def _without(counts: dict[int, int], taken: dict[int, int] | None) -> dict[int, int]:

@@ -166,8 +166,8 @@ class Tracker:
     def _look(self, obs: Observation, state: State) -> None:
         """One pass over all visible cards: the opponent's are revealed, the own ones are taken off the own list."""
         assert self.side is not None and obs.select is not None
-        side, revealed, own = self.side, self.revealed, dict[int, int]()
-        shown: list[Card | Pokemon | None] = [*state.stadium, obs.select.effect, obs.select.context_card]
+        side, revealed, own, select = self.side, self.revealed, dict[int, int](), obs.select
+        shown: list[Card | Pokemon | None] = [*state.stadium]
         if state.looking:
             shown.extend(state.looking)
         for player in state.players:
@@ -182,6 +182,9 @@ class Tracker:
                         shown.extend(unit.energy_cards)
                         shown.extend(unit.tools)
                         shown.extend(unit.pre_evolution)
+        asked = [card for card in (select.effect, select.context_card) if card is not None]
+        named = [card for card in asked if card.player_index == side]
+        shown.extend(card for card in asked if card.player_index != side)
         for card in shown:
             if card is not None:
                 if card.player_index == side:
@@ -194,14 +197,22 @@ class Tracker:
         hidden = [self.facedown_active] if None in mine.active and self.facedown_active > 0 else []
         unseen = dict(self.deck)
         for identity in (*own.values(), *hidden):
-            left = unseen.get(identity, 0)
-            # a card that changed its print is not on the list: nothing is taken off for it
-            if left > 1:
-                unseen[identity] = left - 1
-            elif left == 1:
-                del unseen[identity]
+            _take(unseen, identity)
+        for known in named:
+            if known.serial not in own and not self._lies_hidden(known, unseen, mine, select.deck):
+                own[known.serial] = known.id
+                _take(unseen, known.id)
         self.unseen = unseen
-        self._deduce_prizes(mine, obs.select.deck)
+        self._deduce_prizes(mine, select.deck)
+
+    @staticmethod
+    def _lies_hidden(card: Card, unseen: dict[int, int], mine: Player, deck: list[Card | None] | None) -> bool:
+        """Whether an own card that only the question names still lies in the deck or among the face-down prizes: a search
+        may ask about a found card before it moves. Either the deck is shown with it, or deck and prizes need it to have as
+        many cards as they have."""
+        if deck is not None and any(other is not None and other.serial == card.serial for other in deck):
+            return True
+        return sum(unseen.values()) <= mine.deck_count + mine.prize.count(None)
 
     def _deduce_prizes(self, mine: Player, deck: list[Card | None] | None) -> None:
         """Whoever sees the whole own deck knows the face-down prizes: they are the rest of the unseen cards."""
@@ -222,3 +233,12 @@ class Tracker:
         order = sorted(self.beliefs.items(), key=lambda item: item[1][1])
         for serial, _ in order[:surplus]:
             del self.beliefs[serial]
+
+
+def _take(counts: dict[int, int], card: int) -> None:
+    """One copy less; a card that changed its print is not on the list, and nothing is taken off for it."""
+    left = counts.get(card, 0)
+    if left > 1:
+        counts[card] = left - 1
+    elif left == 1:
+        del counts[card]

@@ -150,12 +150,13 @@ def test_quarantine_and_exclusions_and_catalogue_facts_are_compared(home: Home) 
 
 @pytest.mark.parametrize("name", ["ENCODER_VERSION", "PARSER_VERSION"])
 def test_no_sample_bridges_another_version(other: Home, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    built = getattr(prove, name)
     monkeypatch.setattr(prove, name, "9")
     found = prove_day(other, V1)
     assert found.state == "rebuild" and not found.carried
     kind = name.split("_")[0].lower()
     assert found.line == (
-        f"{kind} version 1, this code has 9: its rows are meant to change; `tcg backfill {V1} {V1}` builds it again"
+        f"{kind} version {built}, this code has 9: its rows are meant to change; `tcg backfill {V1} {V1}` builds it again"
     )
 
 

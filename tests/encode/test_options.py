@@ -9,7 +9,8 @@ import pytest
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.encoder import encode_decision, legal
 from tcg_core.encode.errors import EncodeError
-from tcg_core.encode.observation import from_dict
+from tcg_core.encode.observation import Option, Select, from_dict
+from tcg_core.encode.options import Encoded, meanings, option_groups
 from tcg_core.encode.rows import encode_episode
 from tcg_core.encode.schema import CARD_ZONES, NO_POINTER
 from tcg_core.encode.tracker import Tracker
@@ -105,10 +106,25 @@ def test_face_down_prizes_are_one_choice_and_unknown_cards() -> None:
     assert set(row["option_card"]) == {-1} and set(row["opt_group"]) == {0} and NO_POINTER not in row["option_source"]
 
 
-def test_picks_of_a_multiple_choice_stay_apart_and_are_flagged() -> None:
+def test_copies_are_one_class_among_the_options_that_can_still_be_picked() -> None:
+    _, _, raw = find_raw(
+        lambda raw: raw["select"]["maxCount"] > 1 and len(set(encoded(raw)["opt_group"])) + 1 < len(raw["select"]["option"])
+    )
+    count, free = len(raw["select"]["option"]), encoded(raw)
+    meant = list(zip(free["option_type"], free["option_card"], strict=True))
+    assert free["opt_group"] == [meant.index(meaning) for meaning in meant] and len(set(meant)) < count
+    twins = [place for place in range(count) if meant[place] == meant[0]]
+    row = encoded(raw, (0,))
+    assert row["opt_group"][0] == 0 and {row["opt_group"][place] for place in twins[1:]} == {twins[1]}
+    last = encoded(raw, (twins[1],))
+    assert last["opt_group"][twins[1]] == twins[1] and last["opt_group"][0] == 0
+    others = [place for place in range(count) if place not in twins]
+    assert [row["opt_group"][place] for place in others] == [free["opt_group"][place] for place in others]
+
+
+def test_picks_of_a_multiple_choice_are_flagged() -> None:
     _, _, raw = find_raw(lambda raw: raw["select"]["maxCount"] > 1 and len(raw["select"]["option"]) > 2)
     row = encoded(raw, (1,))
-    assert row["opt_group"] == list(range(len(raw["select"]["option"])))
     assert [attributes[0] for attributes in row["option_attributes"]][:3] == [0, 1, 0]
     mask = legal(from_dict(raw), (1,))
     assert mask[:3] == [True, False, True] and mask[-1] == (raw["select"]["minCount"] <= 1)
@@ -116,11 +132,40 @@ def test_picks_of_a_multiple_choice_stay_apart_and_are_flagged() -> None:
         encoded(raw, (1, 1))
 
 
+def test_cards_attached_to_one_unit_are_one_choice_and_those_of_two_units_are_not() -> None:
+    _, _, raw = find_raw(lambda raw: with_types(raw, ENERGY, 2))
+    options = raw["select"]["option"]
+    groups, units = encoded(raw)["opt_group"], raw["current"]["players"]
+    rows = {4: "active", 5: "bench"}
+    cards = [
+        units[option["playerIndex"]][rows[option["area"]]][option["index"]]["energyCards"][option["energyIndex"]]["id"]
+        for option in options
+    ]
+    meant = [(option["area"], option["index"], card) for option, card in zip(options, cards, strict=True)]
+    assert groups == [meant.index(meaning) for meaning in meant]
+    moved = [Encoded(card=7), Encoded(card=7), Encoded(card=7), Encoded(card=8)]
+    made = [Option(ENERGY, area=5, index=place, player_index=0, energy_index=k) for k, place in enumerate((0, 0, 1, 0))]
+    select = Select(1, 0, 1, 2, 0, 0, made, None, None, None)
+    assert option_groups(meanings(moved, select)) == [0, 0, 2, 3]
+    assert option_groups(meanings(moved, select), (0,)) == [0, 1, 2, 3]
+
+
+def test_units_in_play_stay_apart_even_if_they_look_the_same() -> None:
+    made = [Option(CARD, area=5, index=place, player_index=0) for place in (0, 1)]
+    select = Select(1, 0, 1, 2, 0, 0, made, None, None, None)
+    assert option_groups(meanings([Encoded(card=7)] * 2, select)) == [0, 1]
+
+
 def test_a_label_is_legal_and_opt_group_is_its_own_first_member_everywhere() -> None:
+    several = 0
     for item in replays():
         columns: Columns = encode_episode(item.episode(), item.day)
         starts, lengths = columns.offsets["option"][:-1], columns.lengths("option")
         assert (columns["y"] <= lengths).all()
         for start, length in zip(starts, lengths, strict=True):
             group = columns["opt_group"][start : start + length]
+            picked = columns["option_attributes"][start : start + length, 0] == 1
             assert (group <= np.arange(length)).all() and (group[group] == group).all()
+            assert (group[picked] == np.flatnonzero(picked)).all() and not picked[group[~picked]].any()
+            several += bool(picked.any())
+    assert several > 10
