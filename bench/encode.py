@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.encode.collate import collate
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.rows import encode_episode
@@ -26,7 +26,7 @@ BATCH = 256
 
 def _identity_tables() -> CardTables:
     """Tables in which every id is its own content: shapes and look-ups as in training, without the engine."""
-    index = np.concatenate([[0], np.arange(2, 2048)]).astype(np.int32)
+    index = np.concatenate([[0], np.arange(FIRST, 2048)]).astype(np.int32)
     both = {"v1": index, "v2": index}
     return CardTables(both, both, np.zeros((2048, 1), np.float32), np.zeros((2048, 1), np.float32))
 

@@ -16,7 +16,8 @@ DECLARED = {
             "budgets": "decisions a chunk and rows a microbatch stay within their budgets",
             "lane_order": "chunks of a lane keep their order",
             "split_disjoint": "no episode is on both sides of the split",
-        }
+        },
+        warn={"known_cards": "the card tables have every card of the days' decks"},
     ),
     "mlx_checkpoint": Declared(
         error={

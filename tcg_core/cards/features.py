@@ -18,8 +18,8 @@ from tcg_core.base.manifest import read_manifest, verify_files
 from tcg_core.base.stage import Registrar, Stage, find, finish, make
 from tcg_core.cards.csv import CardCsv, read_card_csv
 from tcg_core.cards.statics import ATTACK_NAMES, CARD_NAMES, attack_features, card_features_of
-from tcg_core.cards.vocabulary import FIRST, Vocabulary, attack_contents, card_contents, vocabulary
-from tcg_core.encode.cards import CardTables
+from tcg_core.cards.vocabulary import Vocabulary, attack_contents, card_contents, vocabulary
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.encode.errors import EncodeError
 
 KIND, TABLES = "card_features", "tables.safetensors"

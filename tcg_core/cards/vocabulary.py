@@ -2,7 +2,7 @@
 
 Content of an attack is all of it but the id; content of a card is all of it but the id, with its attacks' contents in
 place of their ids (two attack ids mean other attacks in v2). Blanks in texts do not count: engine v2 tidied those
-of 136 cards. Position 0 is padding, 1 is unknown.
+of 136 cards. Positions below FIRST are those of :mod:`tcg_core.encode.cards`: padding, face down, unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,21 +14,20 @@ import numpy.typing as npt
 
 from tcg_core.base.digest import sha256_json
 from tcg_core.cards.errors import CardTableError
-
-FIRST = 2
+from tcg_core.encode.cards import FIRST
 
 
 @dataclass(frozen=True)
 class Vocabulary:
     """index[generation]: int32 [max id + 1], position of an id, -1 where there is none, 0 for id 0;
-    first: for each position from 2 up, the (generation, record) that introduced it."""
+    first: for each position from FIRST up, the (generation, record) that introduced it."""
 
     index: dict[str, npt.NDArray[np.int32]]
     first: tuple[tuple[str, Any], ...]
 
     @property
     def size(self) -> int:
-        """Positions, padding and unknown included."""
+        """Positions, padding, face down and unknown included."""
         return FIRST + len(self.first)
 
 

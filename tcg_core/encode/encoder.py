@@ -1,5 +1,6 @@
 """One decision as rows: the only encoder, used for training data and for play."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,6 +75,12 @@ class EncodedDecision:
             "option_attack": [option.attack_id or 0 for option in select.option],
             "is_attack": select.type == SelectType.MAIN and any(o.type == OptionType.ATTACK for o in select.option),
         }
+
+    @property
+    def ids(self) -> tuple[list[int], list[int]]:
+        """All card ids and all attack ids of the decision's rows, repeated as they stand there."""
+        names = ("card_id", "unit_id", "attached_id", "option_card", "option_target_card")
+        return list(itertools.chain.from_iterable(self._shared[name] for name in names)), self._shared["option_attack"]
 
     def row(self, picked: Sequence[int] = ()) -> dict[str, Any]:
         """The row of the pick that follows ``picked``; rows of one decision share their lists."""

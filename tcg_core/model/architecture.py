@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.encode.schema import SCHEMA
 from tcg_core.model.config import ModelConfig, ModelError
 from tcg_core.model.heads import HEADS, built_heads
@@ -20,7 +20,7 @@ class Architecture:
     """The network of one training run.
 
     heads: auxiliary heads built, in the order of ``HEADS``; cards, attacks: vocabulary positions (rows of the static
-    tables, padding and unknown among them); card_width, attack_width: static features a row; schema: digest of the
+    tables, padding, face down and unknown among them); card_width, attack_width: static features a row; schema: digest of the
     row schema the network reads.
     """
 
@@ -37,7 +37,7 @@ class Architecture:
             raise ModelError(f"schema digest {self.schema[:12]}, this code reads rows of {SCHEMA.digest[:12]}")
         if self.heads != tuple(name for name in HEADS if name in self.heads):
             raise ModelError(f"heads {list(self.heads)}, expected some of {', '.join(HEADS)}, in that order, each once")
-        for name, least in (("cards", 2), ("attacks", 2), ("card_width", 1), ("attack_width", 1)):
+        for name, least in (("cards", FIRST), ("attacks", FIRST), ("card_width", 1), ("attack_width", 1)):
             if getattr(self, name) < least:
                 raise ModelError(f"architecture.{name} is {getattr(self, name)}, expected at least {least}")
 

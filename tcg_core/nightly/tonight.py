@@ -1,7 +1,7 @@
 """What a night trains: the mode that applies, its recipe, and both in one line for people.
 
-The line always says which it is: a fine-tune of the champion, fresh weights because a baseline is champion, or a retrain on
-all days. A champion whose run cannot be resumed is refused.
+The line always says which it is: a fine-tune of the champion, fresh weights because a baseline is champion or because it was
+trained on rows of another encoder, or a retrain on all days. A champion whose run cannot be resumed is refused.
 """
 
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from datetime import date
 
 from tcg_core.base.home import Home
 from tcg_core.nightly.settings import Mode, Nightly
-from tcg_core.plan.champion import reigning, require_fit
+from tcg_core.plan.champion import other_rows, reigning, require_fit
 from tcg_core.recipe import Recipe, Resume
 
 
@@ -44,8 +44,9 @@ def of_mode(home: Home, nightly: Nightly, mode: Mode) -> Tonight:
     if mode == "fresh":
         return Tonight(mode, nightly.recipe, f"fresh: fresh weights over {_days(nightly.recipe)}: mode is fresh")
     of = reigning(home)
-    if not of.run:
-        return Tonight("fresh", nightly.recipe, f"fresh: fresh weights over {_days(nightly.recipe)}: {of.why}")
+    why = of.why if not of.run else other_rows(home, of)
+    if why:
+        return Tonight("fresh", nightly.recipe, f"fresh: fresh weights over {_days(nightly.recipe)}: {why}")
     recipe = finetuned(nightly, of.run, of.checkpoint)
     require_fit(home, recipe, of)
     return Tonight(

@@ -6,16 +6,19 @@ from typing import Any
 
 from tcg_core.base.atomic import write_json
 from tcg_core.base.built import Built
+from tcg_core.base.checks import Check
 from tcg_core.base.code import code_version
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import Input, read_manifest
 from tcg_core.base.settings import to_dict
 from tcg_core.base.stage import Stage, find, finish, make
+from tcg_core.cards.features import load_cards
 from tcg_core.catalog import registry
 from tcg_core.plan.assemble import Assembled, assemble
 from tcg_core.plan.checks import check_plan
 from tcg_core.plan.errors import PlanError
 from tcg_core.plan.facts import plot, summarize
+from tcg_core.plan.known_cards import known_cards
 from tcg_core.plan.load import load_plan
 from tcg_core.plan.parent import Parent, find_parent, refuse_short, stored
 from tcg_core.plan.source import Selected, select
@@ -29,11 +32,13 @@ SUMMARY, PLOT = "summary.json", "microbatches.png"
 def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built:
     """Builds, stores, registers and checks the plan of ``recipe``; the same inputs, recipe and code name the same plan.
 
-    cards_id: the card tables of the run, the latest whose checks passed if None. Raises :class:`PlanError` and what the
-    selection raises.
+    cards_id: the card tables of the run, the latest whose checks passed if None. Raises :class:`PlanError`,
+    :class:`~tcg_core.base.errors.IntegrityError` for tables that are damaged or of an earlier layout, and what the selection
+    raises.
     """
     cards = cards_id or registry.latest_passed(home, CARDS_KIND)
-    cards_manifest = read_manifest(registry.require_passed(home, CARDS_KIND, cards))
+    directory = registry.require_passed(home, CARDS_KIND, cards)
+    cards_manifest, tables = read_manifest(directory), load_cards(directory)
     found = find_parent(home, recipe)
     selected = select(home, recipe)
     days = tuple(Input("parquet_day", day.dataset_id, day.content) for day in selected.days)
@@ -53,7 +58,12 @@ def build_plan(home: Home, recipe: Recipe, cards_id: str | None = None) -> Built
         made = make(stage, lambda directory: _write(directory, work, recipe, cards, selected, parent, facts))
     plan = load_plan(home, stage.id)
     registrar, plots = registry.HomeRegistrar(home), {"microbatches": made.path / PLOT}
-    return finish(registrar, made, lambda: check_plan(plan, selected.rows), plan.summary["facts"], plots)
+    days_read = [day.day for day in selected.days]
+
+    def checks() -> tuple[Check, ...]:
+        return *check_plan(plan, selected.rows), known_cards(home, days_read, tables, cards)
+
+    return finish(registrar, made, checks, plan.summary["facts"], plots)
 
 
 def stored_plan(home: Home, identity: str) -> Built:

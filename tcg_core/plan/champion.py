@@ -11,6 +11,7 @@ from tcg_core.base.home import Home
 from tcg_core.base.manifest import read_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.promotions import BOOTSTRAP, champion
+from tcg_core.encode.schema import SCHEMA
 from tcg_core.plan.errors import ChampionRefused
 from tcg_core.plan.parent import find_parent
 from tcg_core.recipe import Recipe
@@ -57,6 +58,23 @@ def reigning(home: Home) -> Reigning:
             f"which it was converted from; {REMEDY}"
         )
     return Reigning(submission, run.id, pointer)
+
+
+def other_rows(home: Home, of: Reigning) -> str:
+    """Why no run can continue from the champion's: it was trained on rows of another encoder. Empty if it was not, or if its
+    checkpoint cannot be read, which :func:`require_fit` refuses by name."""
+    run = registry.find(home, CHECKPOINT, of.run)
+    try:
+        step = run / str(json.loads((run / f"{of.checkpoint}.json").read_text())["path"])
+        found = str(json.loads((step / "state.json").read_text())["schema_digest"])
+    except (OSError, ValueError, KeyError):
+        return ""
+    if found == SCHEMA.digest:
+        return ""
+    return (
+        f"champion {of.submission} was trained on rows of another encoder (schema {found[:12]}, this code {SCHEMA.digest[:12]}), "
+        "so no run continues from it"
+    )
 
 
 def require_fit(home: Home, recipe: Recipe, of: Reigning) -> None:

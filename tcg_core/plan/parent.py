@@ -56,7 +56,10 @@ def find_parent(home: Home, recipe: Recipe) -> tuple[Parent, Input] | None:
     if not (run / MANIFEST).is_file():
         raise ResumeRefused(f"run {wanted.run} is not finished: finish it first, or start a new run from fresh weights")
     step, found = _step_of(run, wanted)
-    state = json.loads((step / "state.json").read_text())
+    try:
+        state = json.loads((step / "state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise IntegrityError(f"{step / 'state.json'} cannot be read: {error}") from None
     refuse_unfit(recipe, state, f"{wanted.run}/{wanted.checkpoint}")
     counts = {name: int(state[name]) for name in _COUNTS}
     parent = Parent(wanted.run, wanted.checkpoint, step.name, found, state["phase_id"] or "", **counts)

@@ -16,6 +16,7 @@ from tcg_core.cards.features import build_tables, card_csv_of, card_features, ch
 from tcg_core.cards.statics import ATTACK_NAMES, CARD_NAMES
 from tcg_core.catalog import registry
 from tcg_core.catalog.registry import HomeRegistrar
+from tcg_core.encode.cards import FACE_DOWN, FIRST, UNKNOWN_PRINT, CardTables
 from tcg_core.encode.errors import EncodeError
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.cards import load_cards as engine_cards
@@ -39,16 +40,25 @@ def test_both_generations_share_positions_where_content_is_equal(tables):
     assert list(ids[tables.attacks("v1", ids) != tables.attacks("v2", ids)]) == [1408, 1409]
 
 
-def test_what_is_outside_is_refused_and_zero_and_unknown_are_kept(tables):
-    assert list(tables.cards("v1", np.array([0, -1]))) == [0, 1]
-    with pytest.raises(EncodeError, match="card id 1431 is not in the tables of engine generation v1"):
-        tables.cards("v1", np.array([1431]))
-    assert tables.cards("v2", np.array([1431]))[0] > 1
+def test_a_new_print_is_neither_padding_nor_a_face_down_card(tables):
+    assert list(tables.cards("v1", np.array([0, -1, 1431, 30_000]))) == [0, FACE_DOWN, UNKNOWN_PRINT, UNKNOWN_PRINT]
+    assert tables.cards("v2", np.array([1431]))[0] >= FIRST
+    assert tables.unknown("v1", [1431, 1, -1, 0, 30_000, 1431], [1, 0, 9_999]) == ["card 1431", "card 30000", "attack 9999"]
+    assert tables.unknown("v2", [1431], []) == []
+    with pytest.raises(EncodeError, match="card id -7 is no id"):
+        tables.cards("v1", np.array([1, -7]))
+
+
+def test_tables_made_before_there_was_an_unknown_card_are_refused_by_name(tables):
+    named = {name: array - (array >= FIRST) if "index" in name else array for name, array in tables.arrays().items()}
+    with pytest.raises(EncodeError, match=r"attack_index.v1 has contents at positions below 3: .*tcg cards build"):
+        CardTables.from_arrays(dict(sorted(named.items())))
+    assert CardTables.from_arrays(tables.arrays()).digest == tables.digest
 
 
 def test_static_features_are_of_the_card(tables):
     assert tables.card_static.shape[1] == len(CARD_NAMES) and tables.attack_static.shape[1] == len(ATTACK_NAMES)
-    assert not tables.card_static[:2].any() and not tables.attack_static[:2].any()
+    assert not tables.card_static[:FIRST].any() and not tables.attack_static[:FIRST].any()
     for card in CARDS["v2"][::97]:
         row = dict(zip(CARD_NAMES, tables.card_static[tables.cards("v2", np.array([card.card_id]))[0]], strict=True))
         assert row["hp"] == pytest.approx(card.hp / 400) and row[f"type_{card.card_type}"] == 1 and row["tera"] == card.tera
@@ -97,7 +107,7 @@ def test_an_attack_that_does_not_exist_and_a_double_id_are_named():
 
 
 #: Of the tables before a card CSV could be joined: without the file nothing may differ from them.
-WITHOUT_CSV = "b1a08fa66aa775b5153ec97304fe3a2e4fe856a3014569a228bed0da83a9b7f8"
+WITHOUT_CSV = "6bb1b7d747832794cf44d9428aeac0cd31ad3783ccd74648ccf7d988b0d15d53"
 HEADER = (
     "Card ID,Card Name,Expansion,Collection No.,Stage (Pok\u00e9mon)/Type (Energy and Trainer),Rule,Category,Previous stage,HP,"
     "Type,Weakness,Resistance (Type),Retreat,Move Name,Cost,Damage,Effect Explanation"

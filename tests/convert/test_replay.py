@@ -14,7 +14,7 @@ from tcg_core.convert.errors import ConvertError
 from tcg_core.convert.players import mlx_player, torch_player
 from tcg_core.convert.reference import Answer, Reference, ReferenceStep, read_reference, softmax, write_reference
 from tcg_core.convert.replay import NetworkPlayer, Said, compare, replay
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.model import torch_net
 from tcg_core.model.batch import INPUTS
 from tcg_core.model.init import initial_weights
@@ -150,7 +150,7 @@ def test_probabilities_are_those_of_the_legal_answers() -> None:
 
 
 def test_steps_follow_the_decisions_of_the_lanes() -> None:
-    ids = np.arange(2, 1003)
+    ids = np.arange(FIRST, 1003)
     index = np.concatenate([[0], ids]).astype(np.int32)
     static = np.zeros((1003, 2), np.float32)
     card_tables = CardTables({"v1": index}, {"v1": index}, static, static)

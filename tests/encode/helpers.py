@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tests.golden.replays import Replay, replays
 
 LARGEST = 2047
 
 
 def tables() -> CardTables:
-    """Tables in which id i is vocabulary position i + 1, in both generations, up to LARGEST."""
-    index = np.concatenate([[0], np.arange(2, LARGEST + 2)]).astype(np.int32)
+    """Tables in which id i is vocabulary position i + 2, in both generations, up to LARGEST."""
+    index = np.concatenate([[0], np.arange(FIRST, LARGEST + FIRST)]).astype(np.int32)
     both = {"v1": index, "v2": index}
-    return CardTables(both, both, np.zeros((LARGEST + 2, 1), np.float32), np.zeros((LARGEST + 2, 1), np.float32))
+    return CardTables(both, both, *[np.zeros((LARGEST + FIRST, 1), np.float32)] * 2)
 
 
 def raw_decisions(item: Replay) -> Iterator[tuple[int, int, int, dict[str, Any], list[int]]]:

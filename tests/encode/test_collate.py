@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from tcg_core.encode.cards import FACE_DOWN, FIRST, UNKNOWN_PRINT
 from tcg_core.encode.collate import BUCKETS, CARD_COUNT_SCALE, BatchShape, collate, shape_for
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.errors import EncodeError
@@ -44,10 +45,10 @@ def test_shapes_and_dtypes(columns: Columns) -> None:
 
 
 def test_every_row_equals_its_ragged_form(columns: Columns) -> None:
-    """Against a slow row by row reading; in the test's tables id i is vocabulary i + 1, unknown (-1) is 1, none is 0."""
+    """Against a slow row by row reading; in the test's tables id i is vocabulary i + 2, face down (-1) is 1, none is 0."""
     shape = shape_for(columns)
     batch = collate(columns, "v2", CARDS)
-    vocabulary = lambda ids: [0 if i == 0 else 1 if i == -1 else i + 1 for i in ids]  # noqa: E731
+    vocabulary = lambda ids: [0 if i == 0 else 1 if i == -1 else i + 2 for i in ids]  # noqa: E731
     low, high, picked = (index_of(GLOBALS)[name] for name in ("min_count", "max_count", "picked"))
     for row in range(columns.rows):
         one = columns.take(np.array([row]))
@@ -102,7 +103,7 @@ def test_generations_are_looked_up_by_row(columns: Columns) -> None:
     shifted.card_index["v2"][:] = np.where(shifted.card_index["v2"] > 0, LARGEST + 1, 0)  # type: ignore[index]
     both = type(CARDS)({"v1": CARDS.card_index["v1"].copy(), "v2": shifted.card_index["v2"]}, CARDS.attack_index,
                        CARDS.card_static, CARDS.attack_static)  # fmt: skip
-    both.card_index["v1"][1:] = np.arange(2, LARGEST + 2)
+    both.card_index["v1"][1:] = np.arange(FIRST, LARGEST + FIRST)
     batch = collate(columns, columns["generation"], both)
     v2 = columns["generation"] == "v2"
     assert 0 < v2.sum() < columns.rows
@@ -150,12 +151,22 @@ def test_a_label_already_picked_is_refused(columns: Columns) -> None:
         collate(columns, "v2", CARDS)
 
 
-def test_an_id_outside_the_tables_and_a_small_shape_are_refused(columns: Columns) -> None:
+def test_a_small_shape_and_an_id_that_is_none_are_refused(columns: Columns) -> None:
     with pytest.raises(EncodeError, match=r"episode \d+ .*: \d+ card items, the batch has room for 2"):
         collate(columns, "v2", CARDS, BatchShape(2, 18, 64, 64))
-    columns["card_id"][7] = LARGEST + 1
-    with pytest.raises(EncodeError, match=f"card id {LARGEST + 1} is not in the tables of engine generation v2"):
+    columns["card_id"][7] = -2
+    with pytest.raises(EncodeError, match="card id -2 is no id"):
         collate(columns, "v2", CARDS)
+
+
+@pytest.mark.parametrize("stream", ["card_id", "unit_id", "attached_id", "option_card", "option_target_card", "option_attack"])
+def test_an_id_that_the_tables_lack_is_the_unknown_print_wherever_it_stands(columns: Columns, stream: str) -> None:
+    group = {"card_id": "card_index", "unit_id": "unit_index", "attached_id": "attached_index"}.get(stream, stream)
+    before = collate(columns, "v2", CARDS)[group].copy()
+    columns[stream][7] = LARGEST + 1
+    after = collate(columns, "v2", CARDS)[group]
+    assert (before != after).sum() == 1 and after[before != after].tolist() == [UNKNOWN_PRINT]
+    assert UNKNOWN_PRINT not in before and FACE_DOWN in collate(columns, "v2", CARDS)["card_index"]
 
 
 def test_shapes_come_from_a_small_closed_set(columns: Columns) -> None:

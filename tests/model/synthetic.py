@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.encode.schema import (
     ATTACHED_KINDS,
     CARD_FLAGS,
@@ -23,12 +23,12 @@ TINY = ModelConfig(d_model=16, heads=2, layers=2, ff=24, registers=3)
 
 
 def tables(cards: int = 40, attacks: int = 30, card_width: int = 7, attack_width: int = 5, seed: int = 0) -> CardTables:
-    """Card tables of one generation whose ids are vocabulary positions less one."""
+    """Card tables of one generation whose ids are vocabulary positions less two."""
     rng = np.random.default_rng(seed)
     static = [rng.normal(size=shape).astype(np.float32) for shape in ((cards, card_width), (attacks, attack_width))]
     for array in static:
-        array[:2] = 0
-    index = [np.concatenate([[0], np.arange(2, n)]).astype(np.int32) for n in (cards, attacks)]
+        array[:FIRST] = 0
+    index = [np.concatenate([[0], np.arange(FIRST, n)]).astype(np.int32) for n in (cards, attacks)]
     return CardTables({"v1": index[0]}, {"v1": index[1]}, static[0], static[1])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import PADDING, UNKNOWN_PRINT, CardTables
 from tcg_core.model import mlx_net, torch_net
 from tcg_core.model.architecture import Architecture
 from tcg_core.model.bootstrap import mlx
@@ -304,3 +304,13 @@ def test_tables_of_another_shape_or_dtype_are_refused() -> None:
         for build in (mlx_net.build, torch_net.build):
             with pytest.raises(ModelError, match=message):
                 build(architecture(), 1).set_tables(card_tables)
+
+
+def test_an_unknown_card_has_no_identity_until_it_is_trained() -> None:
+    """No row need show one: random weights would be noise at play."""
+    arch = architecture()
+    weights = initial_weights(arch, 5)
+    for name in ("card.weight", "attack.weight"):
+        empty = np.flatnonzero((weights[name] == 0).all(axis=1))
+        assert empty.tolist() == [PADDING, UNKNOWN_PRINT], name
+    assert not (weights["card_zone.weight"][UNKNOWN_PRINT] == 0).any()

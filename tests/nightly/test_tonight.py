@@ -22,16 +22,17 @@ from tcg_core.convert.artifact import convert
 from tcg_core.days.build import build_day
 from tcg_core.days.promote import promote_day
 from tcg_core.days.take import take_archive
+from tcg_core.encode.schema import SCHEMA
 from tcg_core.lineage.walk import walk_back
 from tcg_core.nightly.settings import FineTune, Nightly
 from tcg_core.nightly.tonight import of_mode, tonight
 from tcg_core.plan.build import build_plan
-from tcg_core.plan.champion import reigning
-from tcg_core.plan.errors import ChampionRefused
+from tcg_core.plan.champion import other_rows, reigning
+from tcg_core.plan.errors import ChampionRefused, ResumeRefused
 from tcg_core.plan.load import load_plan
-from tcg_core.plan.parent import find_parent
+from tcg_core.plan.parent import find_parent, refuse_unfit
 from tcg_core.plan.plan import Plan
-from tcg_core.recipe import Recipe, Selection, Split
+from tcg_core.recipe import Recipe, Resume, Selection, Split
 from tcg_core.replay.record_day import record_day
 from tcg_core.submission.pack import pack
 from tcg_core.train.run import train
@@ -166,6 +167,28 @@ def test_a_champion_that_does_not_fit_the_recipe_is_refused_with_the_remedy(nigh
         tonight(nights.home, other, MONDAY)
     assert tonight(nights.home, replace(other, mode="full"), MONDAY).mode == "full"
     assert of_mode(nights.home, other, "fresh").recipe == other.recipe
+
+
+def test_a_champion_of_another_encoder_means_fresh_weights_and_says_so(nights: Nights, copied: Home) -> None:
+    """Nobody can set the rows back: a night that refuses would refuse until a person came."""
+    of = reigning(copied)
+    assert other_rows(copied, of) == "" and tonight(copied, NIGHTLY, TUESDAY).mode == "finetune"
+    run = copied.checkpoints / of.run
+    state = run / str(json.loads((run / f"{of.checkpoint}.json").read_text())["path"]) / "state.json"
+    state.write_text(json.dumps(json.loads(state.read_text()) | {"schema_digest": "1307678355f4" + "0" * 52}))
+    chosen = tonight(copied, NIGHTLY, TUESDAY)
+    assert (chosen.mode, chosen.recipe) == ("fresh", NIGHTLY.recipe)
+    assert chosen.line == (
+        f"fresh: fresh weights over the last 14 validated days: champion {nights.first_submission} was trained on rows of "
+        f"another encoder (schema 1307678355f4, this code {SCHEMA.digest[:12]}), so no run continues from it"
+    )
+    asked = replace(NIGHTLY.recipe, resume=Resume(of.run, of.checkpoint))
+    words = f"cannot be resumed: encoder schema is {SCHEMA.digest}, it has 1307678355f4"
+    with pytest.raises(ResumeRefused, match=words):
+        refuse_unfit(asked, json.loads(state.read_text()), f"{of.run}/{of.checkpoint}")
+    state.unlink()
+    with pytest.raises(ChampionRefused, match="cannot be gone on from"):
+        tonight(copied, NIGHTLY, TUESDAY)
 
 
 @pytest.mark.parametrize("missing", ["step", "checkpoint", "artifact", "submission", "plan"])

@@ -13,7 +13,7 @@ from tcg_core.catalog import registry
 from tcg_core.convert.players import torch_player
 from tcg_core.convert.reference import Reference, ReferenceStep, write_reference
 from tcg_core.convert.replay import replay
-from tcg_core.encode.cards import CardTables
+from tcg_core.encode.cards import FIRST, CardTables
 from tcg_core.encode.collate import collate
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.schema import SCHEMA
@@ -37,19 +37,19 @@ AUX = {"ko": 0.5, "prize": 0.5, "terminal": 0.5, "value": 0.5}
 def tables(generations: tuple[str, ...]) -> CardTables:
     """Each id of each generation at its own position; random static features."""
     rng = np.random.default_rng(7)
-    cards, attacks, sizes = {}, {}, [2, 2]
+    cards, attacks, sizes = {}, {}, [FIRST, FIRST]
     for generation in generations:
         for index, (into, found) in enumerate(
             ((cards, [c.card_id for c in load_cards(generation)]), (attacks, [a.attack_id for a in load_attacks(generation)]))
         ):
             table = np.full(max(found) + 1, -1, np.int32)
-            table[sorted(found)] = np.arange(len(found), dtype=np.int32) + 2
+            table[sorted(found)] = np.arange(len(found), dtype=np.int32) + FIRST
             table[0] = 0
             into[generation] = table
-            sizes[index] = max(sizes[index], len(found) + 2)
+            sizes[index] = max(sizes[index], len(found) + FIRST)
     static = [rng.normal(size=(size, 3)).astype(np.float32) for size in sizes]
     for array in static:
-        array[:2] = 0
+        array[:FIRST] = 0
     return CardTables(cards, attacks, static[0], static[1])
 
 
