@@ -32,6 +32,7 @@ from tcg_core.base.stage import Made, Stage, find, finish, make
 from tcg_core.catalog import registry
 from tcg_core.engine.decks import deck_hash
 from tcg_core.engine.library import engine_version
+from tcg_core.submission.runtime.clock import RESERVE
 
 KIND = "tournament"
 TABLE, REPORT, PLOT, SUMMARY = "games.parquet", "report.html", "scores.png", "summary.json"
@@ -56,9 +57,15 @@ def tournament(
 
     generation: default the first that the submission declares; opponent_deck: deck of baselines without one of their own;
     nonce: a different one makes a new tournament with equal settings; decision_cap: decisions of both seats in one game,
-    beyond which it has no result; seconds_budget: per seat and game; best_of: more than 1 only in engine generation v2.
+    beyond which it has no result; seconds_budget: per seat and game, more than a submission keeps in
+    reserve; best_of: more than 1 only in engine generation v2.
     Raises :class:`~tcg_core.base.errors.TcgError` for a refusal.
     """
+    if seconds_budget <= RESERVE:
+        raise ArenaError(
+            f"seconds_budget is {seconds_budget:g}: a submission stops asking its policy when {RESERVE:g} s are left, so all its "
+            f"decisions would be fallbacks; expected more than {RESERVE:g}"
+        )
     directory = registry.require_passed(home, SUBMISSION, submission_id)
     origin = verify_files(directory)
     played = generation or str(origin.config["generations"][0])

@@ -108,7 +108,8 @@ class Battle:
         return self._result != -1
 
     def select(self, picks: Sequence[int]) -> None:
-        """Answers the pending decision with distinct option indexes; afterwards the next decision is pending.
+        """Answers the pending decision with distinct option indexes; afterwards the next decision is pending. Integers count
+        as the environment on Kaggle counts them: booleans as 0 and 1, larger ones by their low 32 bits.
 
         Raises :class:`IllegalAnswer` (the battle is unchanged), :class:`BattleEnded`, :class:`BattleClosed`.
         """
@@ -170,10 +171,10 @@ def _deck(player: int, deck: Sequence[int]) -> list[int]:
 
 
 def _picks(picks: Sequence[int]) -> list[int]:
-    # ctypes would wrap 2**40 to 0 and take True as 1: legal moves that nobody chose.
+    # As the environment on Kaggle does it: True is 1, and ctypes keeps the low 32 bits of a larger number.
     if isinstance(picks, str | bytes) or not isinstance(picks, Sequence):
         raise IllegalAnswer(0, f"answer {picks!r}: expected a list of option indexes, found {type(picks).__name__}")
     for pick in picks:
-        if isinstance(pick, bool) or not isinstance(pick, int) or pick not in _INT32:
+        if not isinstance(pick, int):
             raise IllegalAnswer(0, f"answer {list(picks)!r}: {pick!r} is no option index")
     return list(picks)

@@ -155,8 +155,13 @@ def plays_check(folder: Path, outcome: PreflightOutcome, planned: Sequence[Prefl
     if len(outcome.episodes) != len(planned) or {e.seat for e in planned} != {0, 1}:
         return refuse("seats", f"{len(outcome.episodes)} of {len(planned)} episodes played, both seats are needed")
     decisions = sum(len(played.seconds) for played in outcome.episodes)
+    # The agent counts over its whole life: the last episode's count is that of all.
+    unknown = outcome.episodes[-1].unknown_card
     text = f"{len(outcome.episodes)} episodes in both seats, {decisions} decisions, 0 errors, 0 fallbacks"
-    return Check("plays", True, text, facts={"games": len(outcome.episodes), "decisions": decisions})
+    if unknown.get("decisions"):
+        text += f"; {unknown['decisions']} decisions showed {', '.join(unknown['ids'])}, which its tables do not have"
+    facts = {"games": len(outcome.episodes), "decisions": decisions, "unknown_card": unknown.get("decisions", 0)}
+    return Check("plays", True, text, facts=facts)
 
 
 def time_check(outcome: PreflightOutcome) -> Check:

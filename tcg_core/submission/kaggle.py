@@ -45,7 +45,7 @@ class Spec:
 
 @dataclass
 class Played:
-    """What came of one episode, for the submission's seat."""
+    """What came of one episode, for the submission's seat. fallbacks, unknown_card: the agent's own counts."""
 
     generation: str
     seat: int
@@ -55,6 +55,7 @@ class Played:
     seconds: list[float] = field(default_factory=list)
     failure: str = ""
     fallbacks: dict[str, Any] = field(default_factory=dict)
+    unknown_card: dict[str, Any] = field(default_factory=dict)
     wall: float = 0.0
 
 
@@ -123,7 +124,8 @@ def _episode(agent: AgentProcess, episode: PreflightEpisode) -> Played:
     played.statuses = [str(state["status"]) for state in environment.steps[-1]]
     played.rewards = [state["reward"] for state in environment.steps[-1]]
     if agent.alive:
-        played.fallbacks = (agent.call("summary") or {}).get("fallbacks", {})
+        summary = agent.call("summary") or {}
+        played.fallbacks, played.unknown_card = summary.get("fallbacks", {}), summary.get("unknown_card", {})
     return played
 
 

@@ -30,10 +30,14 @@ class _Default:
         print(f"fallback load: {self.text}", file=sys.stderr)
 
     def __call__(self, obs, config=None):
-        if obs["select"] is None:
+        select = obs.get("select", 0) if isinstance(obs, dict) else 0
+        if select is None:
             return list(self.deck)
         self.count += 1
-        return list(range(obs["select"]["minCount"]))
+        try:
+            return list(range(min(select["minCount"], len(select["option"]))))
+        except (KeyError, TypeError, AttributeError):
+            return []
 
     def act_many(self, asked, config=None):
         return [self(obs, config) for _, obs in asked]

@@ -78,7 +78,8 @@ def test_a_good_foreign_agent_plays_clean_games(play, folder):
     [
         ("raise ValueError('lost it')", "error"),
         ("return [999]", "illegal"),
-        ("return [True]", "illegal"),
+        ("return [2**40 + 999]", "illegal"),
+        ("return [0.0]", "illegal"),
         ("return 'garbage'", "garbage"),
         ("return {'picks': []}", "garbage"),
         ("import os; os._exit(0)", "crash"),

@@ -51,7 +51,10 @@ def test_seat_1_opens_a_reversed_start_of_v2_only() -> None:
 @both
 @pytest.mark.parametrize(
     ("picks", "code"),
-    [([], 4), ([0, 1], 4), ([7], 5), ([-1], 5), ([True], 0), ([2**40], 0), ([0.0], 0), (["0"], 0), ("0", 0), (None, 0), ({0}, 0)],
+    [
+        *[([], 4), ([0, 1], 4), ([7], 5), ([-1], 5), ([2**40 + 7], 5), ([2**31], 5), ([0, False], 6)],
+        *[([0.0], 0), (["0"], 0), ("0", 0), (None, 0), ({0}, 0)],
+    ],
 )
 def test_a_wrong_answer_is_refused_and_changes_nothing(generation: str, picks: Any, code: int) -> None:
     with Battle(generation, DECK, DECK) as battle:
@@ -61,6 +64,35 @@ def test_a_wrong_answer_is_refused_and_changes_nothing(generation: str, picks: A
         assert caught.value.code == code
         assert battle.raw == before
         battle.select([0])
+
+
+@both
+@pytest.mark.parametrize("picks", [[True], [False], [2**40], [2**32 + 1], [-(2**32)]])
+def test_integers_count_as_the_environment_on_kaggle_counts_them(generation: str, picks: list[int]) -> None:
+    with Battle(generation, DECK, DECK) as battle:
+        before = battle.raw
+        battle.select(picks)
+        assert battle.raw != before
+    assert _verdict_of_kaggle(generation, picks) == "taken"
+
+
+@both
+@pytest.mark.parametrize("picks", [[0.0], ["0"], [None], [[0]], [2**40 + 7], [0, False], [], 0, None])
+def test_what_the_environment_on_kaggle_refuses_is_refused(generation: str, picks: Any) -> None:
+    with Battle(generation, DECK, DECK) as battle, pytest.raises(IllegalAnswer):
+        battle.select(picks)
+    assert _verdict_of_kaggle(generation, picks) == "refused"
+
+
+def _verdict_of_kaggle(generation: str, picks: Any) -> str:
+    """What the real environment says of ``picks`` as the answer to a game's first question."""
+    from kaggle_environments import make  # slow to import, and only these tests need it
+
+    environment = make("cabt", configuration={"version": int(generation[1:])}, debug=False)
+    environment.step([list(DECK), list(DECK)])
+    seat = next(place for place, state in enumerate(environment.state) if state["status"] == "ACTIVE")
+    environment.step([picks if place == seat else [] for place in (0, 1)])
+    return "refused" if environment.state[seat]["status"] == "INVALID" else "taken"
 
 
 def test_the_message_says_what_was_expected() -> None:
@@ -140,7 +172,7 @@ def attempt(action):
 for generation in ("v1", "v2"):
     load_library(generation); load_library(generation); load_cards(generation)
     battle = Battle(generation, deck, deck)
-    for picks in ([10**6], [-5], [0] * 1000, None, [None], 3, [2**70]):
+    for picks in ([10**6], [-5], [0] * 1000, None, [None], 3, [2**70 + 10**6]):
         attempt(lambda: battle.select(picks))
     while not battle.ended:
         battle.select(range(battle.observation["select"]["maxCount"]))

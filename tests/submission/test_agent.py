@@ -189,9 +189,9 @@ def test_generation_without_a_configuration(agent):
 
 def test_default_is_legal_whatever_was_picked():
     select = {"option": [{}] * 5, "minCount": 3, "maxCount": 4}
-    assert legal_default(select) == [0, 1, 2]
-    assert legal_default(select, [4, 1]) == [4, 1, 0]
-    assert legal_default(select | {"minCount": 0}) == []
+    assert legal_default({"select": select}) == [0, 1, 2]
+    assert legal_default({"select": select}, [4, 1]) == [4, 1, 0]
+    assert legal_default({"select": select | {"minCount": 0}}) == []
 
 
 def test_rows_are_asked_in_groups_of_like_size_each_once(agent):

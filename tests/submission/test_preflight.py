@@ -7,8 +7,8 @@ import tarfile
 import pytest
 
 from tcg_core.engine.decks import random_legal_deck, sample_deck
-from tcg_core.submission.judged import time_check
-from tcg_core.submission.kaggle import Played, PreflightOutcome
+from tcg_core.submission.judged import plays_check, time_check
+from tcg_core.submission.kaggle import Played, PreflightEpisode, PreflightOutcome
 from tcg_core.submission.preflight import CHECKS, preflight
 
 
@@ -120,3 +120,17 @@ def test_a_lane_that_dies_is_an_outcome(packed, monkeypatch):
 def test_an_agent_that_raises_is_refused(packed, tmp_path):
     tail = "\n\ndef agent(obs, config=None):\n    if obs['select'] is None:\n        return _PLAYER(obs)\n    raise OSError\n"
     assert rules(packed.changed(tmp_path / "x.tar.gz", **{"main.py": main(packed, tail)}))["plays"] == "error"
+
+
+def test_cards_that_the_policy_does_not_know_are_said_and_are_no_fallback(tmp_path):
+    planned = [PreflightEpisode("v1", seat, "first", 13) for seat in (0, 1)]
+    known = {"fallbacks": {"total": 0}, "seconds": [0.01]}
+    unknown = {"decisions": 2, "ids": {"card 1500": 2, "attack 1700": 1}}
+    episodes = [Played("v1", seat, "first", ["DONE", "DONE"], [1, -1], **known) for seat in (0, 1)]
+    outcome = PreflightOutcome(callable_name="agent", episodes=episodes)
+    check = plays_check(tmp_path, outcome, planned)
+    assert check.passed and check.facts["unknown_card"] == 0 and "tables" not in check.message
+    episodes[-1].unknown_card = unknown
+    check = plays_check(tmp_path, outcome, planned)
+    assert check.passed and check.facts["unknown_card"] == 2
+    assert check.message.endswith("2 decisions showed card 1500, attack 1700, which its tables do not have")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tcg_core.submission.runtime.answers import Fallbacks, legal_default
+from tcg_core.submission.runtime.answers import Fallbacks, Unanswerable, UnknownCards, asked_of, legal_default
 from tcg_core.submission.runtime.lane import Lane, Thought
 from tcg_core.submission.runtime.policy import Policy
 from tcg_core.submission.runtime.verify import verify
@@ -26,7 +26,8 @@ def read_deck(folder: Path) -> list[int]:
 class PolicyAgent:
     """A callable in Kaggle's protocol: ``agent(observation, configuration) -> list of option indexes, or the deck``.
 
-    It never raises on an observation: what goes wrong is answered with a legal default and counted (:meth:`summary`).
+    It never raises on an observation: what goes wrong is answered with a legal default and counted (:meth:`summary`); a
+    question that has no legal answer is counted as ``unanswerable``.
     Several games may be played at once, each under its own name (:meth:`act_many`); seats are told apart by
     ``yourIndex``, and a seat's state starts afresh at its first decision of a game.
     """
@@ -36,6 +37,7 @@ class PolicyAgent:
         self.policy = Policy(self.folder)
         self.deck = read_deck(self.folder)
         self.fallbacks = Fallbacks()
+        self.unknown_cards = UnknownCards()
         self.decisions = 0
         self.slowest = 0.0
         self._lanes: dict[tuple[str, int], Lane] = {}
@@ -52,7 +54,7 @@ class PolicyAgent:
         answers: list[list[int] | None] = [None] * len(asked)
         thoughts: dict[int, Thought] = {}
         for place, (game, obs) in enumerate(asked):
-            if obs["select"] is None:
+            if isinstance(obs, Mapping) and "select" in obs and obs["select"] is None:
                 self.end(game)
                 answers[place] = list(self.deck)
                 continue
@@ -63,7 +65,7 @@ class PolicyAgent:
                 answers[place] = self._fallback(game, obs, error)
             else:
                 if thought is None:
-                    answers[place] = legal_default(obs["select"])
+                    answers[place] = legal_default(obs)
                 else:
                     thoughts[place] = thought
         self._think(asked, thoughts, answers, started)
@@ -80,9 +82,11 @@ class PolicyAgent:
         return self.fallbacks.end(game)
 
     def summary(self) -> dict[str, Any]:
-        """Fallbacks (total, by reason, first of each), decisions, network rows, slowest decision in seconds."""
+        """Fallbacks (total, by reason, first of each), unknown_card (decisions that showed a card which the tables lack, and
+        the ids), decisions, network rows, slowest decision in seconds."""
         return {
             "fallbacks": self.fallbacks.summary(),
+            "unknown_card": self.unknown_cards.summary(),
             "decisions": self.decisions,
             "rows": self.policy.rows,
             "slowest": self.slowest,
@@ -93,7 +97,9 @@ class PolicyAgent:
         return verify(self.policy, self.folder)
 
     def _begin(self, game: str, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> Thought | None:
-        """The decision's thought; None (counted) where the clock or the engine generation forbids one."""
+        """The decision's thought; None (counted) where the clock or the engine generation forbids one. Raises
+        :class:`Unanswerable`, and whatever reading the observation raises."""
+        asked_of(obs)
         key = (game, int(obs["current"]["yourIndex"]))
         lane = self._lanes.get(key)
         if lane is None or not lane.continues(obs):
@@ -107,7 +113,9 @@ class PolicyAgent:
         if lane.clock.exhausted(obs, 0.0):
             self.fallbacks.count(game, "clock", f"{lane.clock.remaining(obs):.1f} s left of the game")
             return None
-        return Thought(lane, obs)
+        thought = Thought(lane, obs)
+        self.unknown_cards.count(self.policy.unknown(thought.decision.ids, lane.generation))
+        return thought
 
     def _generation(self, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> str:
         """Engine generation: what the configuration says; without that the only one known, or what the state looks like."""
@@ -171,8 +179,9 @@ class PolicyAgent:
                 answers[place] = self._abandon(asked[place], thoughts[place], error)
 
     def _fallback(self, game: str, obs: Mapping[str, Any], error: Exception) -> list[int]:
-        self.fallbacks.count(game, f"exception:{type(error).__name__}", str(error)[:500])
-        return legal_default(obs["select"])
+        reason = "unanswerable" if isinstance(error, Unanswerable) else f"exception:{type(error).__name__}"
+        self.fallbacks.count(game, reason, str(error)[:500])
+        return legal_default(obs)
 
     def _abandon(self, asked: tuple[str, Mapping[str, Any]], thought: Thought, error: Exception) -> list[int]:
         self._fallback(*asked, error)
@@ -180,7 +189,7 @@ class PolicyAgent:
 
     def _filled(self, obs: Mapping[str, Any], thought: Thought) -> list[int]:
         """The picks made so far, filled up to a legal answer; the tracker learns what was answered, if it still can."""
-        picks = legal_default(obs["select"], thought.picks)
+        picks = legal_default(obs, thought.picks)
         with contextlib.suppress(Exception):  # the decision is counted already; its lane goes on as well as it can
             thought.lane.tracker.answered(thought.obs, picks)
         return picks

@@ -23,7 +23,9 @@ class Clock:
         """Seconds left, by the stricter of both clocks."""
         left = self.budget - self.used
         given = obs.get("remainingOverageTime")
-        return min(left, float(given)) if isinstance(given, int | float) and not isinstance(given, bool) else left
+        if not isinstance(given, int | float) or isinstance(given, bool) or given != given:
+            return left
+        return float(max(-self.budget, min(left, given)))
 
     def exhausted(self, obs: Mapping[str, Any], running: float) -> bool:
         """Whether the reserve is reached, ``running`` seconds into the decision."""

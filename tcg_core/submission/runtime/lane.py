@@ -39,8 +39,8 @@ class Thought:
     def __init__(self, lane: Lane, obs: Mapping[str, Any]) -> None:
         self.lane = lane
         self.obs: Observation = from_dict(obs)
-        lane.turn = int(obs["current"]["turn"])
         lane.tracker.observe(self.obs)
+        lane.turn = int(obs["current"]["turn"])
         self.decision = EncodedDecision(lane.tracker, self.obs)
         self.picks: list[int] = []
         self.memory_in = lane.memory

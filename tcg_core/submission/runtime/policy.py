@@ -35,6 +35,10 @@ class Policy:
         """Memory of a lane's start, [registers, d_model]."""
         return self.net.initial_memory()
 
+    def unknown(self, ids: tuple[Sequence[int], Sequence[int]], generation: str) -> list[str]:
+        """Which of (card ids, attack ids) the tables do not have: ``card 1500``."""
+        return self.tables.unknown(generation, *ids)
+
     def forward(
         self, rows: Sequence[Mapping[str, Any]], memories: Sequence[Tensor], generations: Sequence[str]
     ) -> list[tuple[npt.NDArray[np.float32], Tensor]]:
