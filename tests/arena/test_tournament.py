@@ -25,9 +25,11 @@ from tcg_core.arena.tournament import tournament
 from tcg_core.arena.verify import tournament_checks
 from tcg_core.arena.worker import SCHEDULE, game_path, read_games
 from tcg_core.base.checks import Check
+from tcg_core.base.errors import UnknownId
 from tcg_core.base.manifest import verify_files
 from tcg_core.catalog import registry
 from tcg_core.catalog.errors import ChecksNotPassed
+from tcg_core.submission.runtime.clock import RESERVE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -207,6 +209,14 @@ def test_two_at_once_are_refused(shared_home, tmp_path):
         module._alone(tmp_path / "x.running"),
     ):
         pass
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 20.0, RESERVE])
+def test_a_clock_that_leaves_a_submission_only_its_reserve_is_refused(shared_home, submission, seconds):
+    with pytest.raises(ArenaError, match=rf"seconds_budget is {seconds:g}: .*expected more than {RESERVE:g}"):
+        tournament(shared_home, submission.id, seconds_budget=seconds)
+    with pytest.raises(UnknownId):
+        tournament(shared_home, "no submission", seconds_budget=RESERVE + 1)
 
 
 def test_play_one(shared_home):

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tcg_core.submission.archive import extract_archive
+from tcg_core.submission.host.process import AgentProcess
 from tcg_core.submission.runtime.agent import PolicyAgent
 from tcg_core.submission.runtime.answers import Unanswerable, asked_of, legal_default
 from tests.submission.test_agent import V1, decisions, fallbacks, legal
@@ -176,3 +178,15 @@ def test_an_unknown_print_is_another_token_than_a_face_down_card(agent) -> None:
     assert hidden != new
     weights = agent.policy.net.card.weight
     assert bool((weights[int(new)] == 0).all()) and bool((weights[int(hidden)] != 0).any())
+
+
+def test_an_agent_whose_policy_does_not_load_answers_them_too(packed, tmp_path) -> None:
+    weights = packed.files()["weights.safetensors"][:-8]
+    (tmp_path / "x").mkdir()
+    extract_archive(packed.changed(tmp_path / "x.tar.gz", **{"weights.safetensors": weights}), tmp_path / "x")
+    hostile = [without("select"), {}, changed(option=None), changed(minCount=None), changed(minCount="1"), QUESTION]
+    with AgentProcess(tmp_path / "x", scratch=tmp_path) as process:
+        answers = process.call("act_many", [["", obs] for obs in hostile], V1, timeout=60.0)
+        counted = process.call("summary")["fallbacks"]["by_reason"]
+    assert all(shaped(obs, answer) for obs, answer in zip(hostile, answers, strict=True)) and legal(QUESTION, answers[-1])
+    assert counted == {"load": len(hostile)}
