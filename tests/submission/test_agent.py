@@ -85,7 +85,9 @@ def test_every_pick_reads_the_memory_of_the_decision_s_start_and_the_last_is_kep
     monkeypatch.setattr(agent.policy, "forward", spy)
     agent.deck = list(deck)
     kept, several = agent.policy.initial_memory(), 0
-    for seed in range(3):
+    for seed in range(40):
+        if several > 3:
+            break
         agent(REQUEST)
         kept = agent.policy.initial_memory()
         for obs in decisions(seed, deck=deck):

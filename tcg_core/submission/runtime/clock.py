@@ -23,8 +23,9 @@ class Clock:
         """Seconds left, by the stricter of both clocks."""
         left = self.budget - self.used
         given = obs.get("remainingOverageTime")
-        if not isinstance(given, int | float) or isinstance(given, bool) or given != given:
+        if not isinstance(given, int | float) or isinstance(given, bool):
             return left
+        # Bounded before it is made a float, which 10**400 is not; what is no number (NaN) is never the smaller one.
         return float(max(-self.budget, min(left, given)))
 
     def exhausted(self, obs: Mapping[str, Any], running: float) -> bool:
