@@ -74,6 +74,12 @@ class Manifest:
         """Kind and id."""
         return self.kind, self.id
 
+    @property
+    def derived_id(self) -> str:
+        """The id that follows from inputs, configuration and code (:func:`artifact_id`), in every manifest version alike. Only
+        checkpoints have another: they are named by their plan."""
+        return artifact_id(self.kind, self.inputs, self.config, self.code)
+
     def as_input(self) -> Input:
         """This artifact as the input of another."""
         return Input(self.kind, self.id, self.content)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.errors import IntegrityError
 from tcg_core.base.graph import Graph
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, Input, Key, Manifest, read_manifest
@@ -28,17 +29,36 @@ class StoredArtifact:
     manifest: Manifest
 
 
-def on_disk(home: Home) -> dict[Key, StoredArtifact]:
-    """All artifacts by their manifests; of two of the same id that of the later path. A staged day is not among them."""
-    return {place.manifest.key: place for place in _places(home)}
+@dataclass(frozen=True)
+class OnDisk:
+    """What lies in a home. unreadable: by the directory's path below the home, what is wrong with the manifest in it."""
+
+    artifacts: dict[Key, StoredArtifact]
+    unreadable: dict[str, str]
 
 
-def _places(home: Home) -> Iterator[StoredArtifact]:
+def on_disk(home: Home) -> OnDisk:
+    """All artifacts by their manifests; of two of the same id that of the later path. A staged day is not among them.
+
+    A manifest that cannot be read stops nothing: it is listed, as it may be of something else than what is asked for.
+    """
+    found = OnDisk({}, {})
+    for path in _places(home):
+        try:
+            manifest = read_manifest(path)
+        except IntegrityError as error:
+            found.unreadable[path.relative_to(home.root).as_posix()] = str(error)
+        else:
+            found.artifacts[manifest.key] = StoredArtifact(path, manifest)
+    return found
+
+
+def _places(home: Home) -> Iterator[Path]:
     roots = (
         *(home.days, home.cards, home.ratings, home.plans, home.checkpoints),
         *(home.artifacts, home.submissions, home.tournaments, home.drift),
     )
     for root in roots:
         for path in sorted(root.rglob(MANIFEST)):
-            if not any(part.startswith(TEMP_PREFIX) for part in path.parts):
-                yield StoredArtifact(path.parent, read_manifest(path.parent))
+            if not any(part.startswith(TEMP_PREFIX) for part in path.relative_to(root).parts):
+                yield path.parent

@@ -17,8 +17,9 @@ from tcg_core.catalog.kinds import ARCHIVE, DAY, STAGED
 from tcg_core.catalog.proofs import ProofRow, proofs_by_dataset
 from tcg_core.catalog.registry import find, latest_passed, rows_of
 from tcg_core.lineage.days import DayMark, changed_days, marks, promotions
-from tcg_core.lineage.graph import StoredArtifact, on_disk, registered
+from tcg_core.lineage.graph import OnDisk, StoredArtifact, on_disk, registered
 from tcg_core.lineage.imported import recorded_elsewhere
+from tcg_core.lineage.recorded import CatalogRecord, catalog_records, edited
 
 
 @dataclass(frozen=True)
@@ -37,14 +38,22 @@ class Node:
 
 def walk_back(home: Home, path: Path | None) -> list[Node]:
     """The chain behind a submission archive, an artifact directory or, with None, the latest submission."""
-    directory = _directory_of(home, path)
+    found = on_disk(home)
+    directory = _directory_of(home, path, found)
     root = read_manifest(directory)
     # Of two directories of one id the walk begins with the one that was asked for.
-    here = on_disk(home) | {root.key: StoredArtifact(directory, root)}
+    here = found.artifacts | {root.key: StoredArtifact(directory, root)}
     with catalog(home) as connection:
-        changed, proven = changed_days(connection), proofs_by_dataset(connection)
-    behind = _Behind(home, here, recorded_elsewhere(home), changed, proven)
+        changed, proven, records = changed_days(connection), proofs_by_dataset(connection), catalog_records(connection)
+    paths = {(row.kind, row.id): row.path for row in rows_of(home)}
+    broken = {home.root / name: why for name, why in found.unreadable.items()}
+    behind = _Behind(home, here, recorded_elsewhere(home), changed, proven, records, paths, broken)
     return [behind.node(visit) for visit in back([root.key], behind.inputs_of)]
+
+
+def unreadable_manifests(home: Home) -> tuple[str, ...]:
+    """One line for each manifest of the home that cannot be read, whatever it belongs to."""
+    return tuple(why for _, why in sorted(on_disk(home).unreadable.items()))
 
 
 def walk_forward(home: Home, day: str) -> list[Node]:
@@ -59,6 +68,7 @@ def walk_forward(home: Home, day: str) -> list[Node]:
         graph = registered(connection)
         promoted = promotions(connection)
         proven = proofs_by_dataset(connection, day)
+        records = catalog_records(connection)
     if not datasets:
         raise UnknownId(f"day {day} has no dataset in the catalog: it was never built")
     known = {(row.kind, row.id): row.path for row in rows_of(home)}
@@ -67,20 +77,21 @@ def walk_forward(home: Home, day: str) -> list[Node]:
     for visit in graph.forward(*datasets):
         kind, id = visit.key
         if visit.key in datasets:
-            nodes.append(_dataset_node(home, datasets[visit.key], proven.get(id, ())))
+            nodes.append(_dataset_node(home, datasets[visit.key], proven.get(id, ()), records))
             continue
         path, note = known[visit.key], noted.get(visit.key, "")
-        nodes.append(Node(visit.depth, kind, id, _state(path) if path.exists() else "missing", str(path), note))
+        state = _state(path, records.get(visit.key)) if path.exists() else "missing"
+        nodes.append(Node(visit.depth, kind, id, state, str(path), note))
         if kind == "submission" and id in promoted:
             reigns = "reigns" if promoted[-1] == id else "was promoted, another reigns"
             nodes.append(Node(visit.depth + 1, "champion", id, "as recorded", reigns, note))
     return nodes
 
 
-def _dataset_node(home: Home, dataset: DatasetRow, proofs: Iterable[ProofRow]) -> Node:
+def _dataset_node(home: Home, dataset: DatasetRow, proofs: Iterable[ProofRow], records: Mapping[Key, CatalogRecord]) -> Node:
     path = home.root / dataset.path
     gone = "as recorded" if dataset.state in ("superseded", "failed") else "missing"
-    state = _state(path) if path.is_dir() else gone
+    state = _state(path, records.get((DAY, dataset.dataset_id))) if path.is_dir() else gone
     reason = f": {dataset.reason}" if dataset.reason else ""
     told = [f"{dataset.state}{reason}", *([] if path.is_dir() else ["its files are gone"]), *map(str, proofs)]
     return Node(
@@ -90,14 +101,18 @@ def _dataset_node(home: Home, dataset: DatasetRow, proofs: Iterable[ProofRow]) -
 
 @dataclass(frozen=True)
 class _Behind:
-    """What a walk back reads: artifacts that lie here, manifests of those that lie in another home only, days that changed, and
-    builds that were proven equal under other code."""
+    """What a walk back reads: artifacts that lie here, manifests of those that lie in another home only, days that changed,
+    builds that were proven equal under other code; what the catalog says of each artifact, and where; broken: by directory, what
+    is wrong with its manifest."""
 
     home: Home
     here: Mapping[Key, StoredArtifact]
     elsewhere: Mapping[Key, tuple[Manifest, str]]
     changed: Mapping[str, DayMark]
     proven: Mapping[str, tuple[ProofRow, ...]]
+    records: Mapping[Key, CatalogRecord]
+    paths: Mapping[Key, Path]
+    broken: Mapping[Path, str]
 
     def inputs_of(self, visit: Visit) -> tuple[Input, ...]:
         """Inputs of an artifact by its manifest, here or elsewhere."""
@@ -113,10 +128,13 @@ class _Behind:
             return self._archive(visit, item)
         if visit.key not in self.here:
             found = self._recorded(visit)
+            path = self.paths.get(visit.key)
+            if path and path in self.broken and not found:
+                return Node(visit.depth, kind, id, f"changed: {self.broken[path]}", str(path))
             where = ("as recorded", f"in {found[1]}", "brought in without it") if found else ("missing", "", "")
             return Node(visit.depth, kind, id, *where)
         place = self.here[visit.key]
-        state, content = _state(place.path), place.manifest.content
+        state, content = _state(place.path, self.records.get(visit.key)), place.manifest.content
         if state == "intact" and item and item.sha256 != content:
             state = f"changed: expected content {item.sha256[:12]}, found {content[:12]}"
         told = [self.changed[id].why] if kind == DAY and id in self.changed else []
@@ -141,15 +159,16 @@ class _Behind:
         return Node(visit.depth, *item.key, f"changed: expected {item.sha256[:12]}, found {actual[:12]}", str(found[0]))
 
 
-def _state(directory: Path) -> str:
+def _state(directory: Path, record: CatalogRecord | None) -> str:
     try:
-        verify_files(directory)
+        manifest = verify_files(directory)
     except IntegrityError as error:
         return f"changed: {error}"
-    return "intact"
+    why = edited(manifest, record)
+    return f"changed: {directory / MANIFEST}: {why}" if why else "intact"
 
 
-def _directory_of(home: Home, path: Path | None) -> Path:
+def _directory_of(home: Home, path: Path | None, found: OnDisk) -> Path:
     if path is None:
         return find(home, "submission", latest_passed(home, "submission"))
     if path.is_dir():
@@ -163,7 +182,6 @@ def _directory_of(home: Home, path: Path | None) -> Path:
         key = ("submission", str(values["id"]))
     except (tarfile.TarError, KeyError, ValueError) as error:
         raise TcgError(f"{path} is not a submission of this project: {error}") from None
-    here = on_disk(home)
-    if key not in here:
+    if key not in found.artifacts:
         raise UnknownId(f"no submission {key[1]} under {home.root}")
-    return here[key].path
+    return found.artifacts[key].path

@@ -5,7 +5,7 @@ from pathlib import Path
 from tcg_core.base.atomic import publishing, write_json
 from tcg_core.base.digest import sha256_bytes
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
+from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, write_manifest
 from tcg_core.catalog.connection import catalog, transaction
 from tcg_core.catalog.datasets import stage, validate
 from tcg_core.catalog.days import record_archive, record_episodes
@@ -33,6 +33,11 @@ def episode(
     )
 
 
+def code_of(day: str, archive: str, episodes: int) -> str:
+    """Stands for the code of a build: what the id of :func:`add_day` follows from."""
+    return f"{day} {archive} {episodes}"
+
+
 def add_day(
     home: Home,
     day: str,
@@ -43,7 +48,7 @@ def add_day(
 ) -> Path:
     """A day with these episodes and a file that stands for its rows."""
     sha = sha256_bytes(f"{day}{archive}".encode())
-    dataset_id = sha256_bytes(f"{sha}{len(episodes)}".encode())[:16]
+    dataset_id = artifact_id("parquet_day", (), {}, code_of(day, archive, len(episodes)))
     data = f"{day} {archive} {len(episodes)}".encode()
     relative = f"days/{day}/{sha256_bytes(data)[:12]}"
     path = home.root / relative / "rows.parquet"

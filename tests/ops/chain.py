@@ -9,7 +9,7 @@ from tcg_core.base.manifest import Input, Manifest, hash_files, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
 from tcg_core.catalog.datasets import datasets_of
-from tests.catalog.helpers import add_day, episode
+from tests.catalog.helpers import add_day, code_of, episode
 
 PLACES = {
     "card_features": "cards",
@@ -35,7 +35,7 @@ def day(home: Home, name: str, archive: str = "zip", episodes: int = 1) -> Manif
         dataset = next(d for d in datasets_of(connection, name, "validated"))
     target = home.archives / name / f"{dataset.archive_sha256}.zip"
     write_bytes(target, f"{name}{archive}".encode())
-    return _written(home, rows.parent, "parquet_day", dataset.dataset_id, (), FINE)
+    return _written(home, rows.parent, "parquet_day", dataset.dataset_id, (), FINE, code_of(name, archive, episodes))
 
 
 def chain(home: Home, name: str, days: tuple[Manifest, ...]) -> dict[str, Manifest]:
@@ -59,9 +59,11 @@ def age(home: Home, days: int) -> None:
             connection.execute(f"UPDATE {table} SET {column} = strftime('%Y-%m-%dT%H:%M:%SZ', {column}, ?)", (f"-{days} days",))
 
 
-def _written(home: Home, path: Path, kind: str, id: str, inputs: tuple[Input, ...], check: Check | None) -> Manifest:
+def _written(
+    home: Home, path: Path, kind: str, id: str, inputs: tuple[Input, ...], check: Check | None, code: str = "code"
+) -> Manifest:
     write_bytes(path / "file.bin", f"{kind} {id}".encode())
-    manifest = Manifest(kind, id, inputs, {}, "code", {}, hash_files(path))
+    manifest = Manifest(kind, id, inputs, {}, code, {}, hash_files(path))
     write_manifest(path, manifest)
     registry.register(home, manifest, path)
     if check:
