@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tcg_core.encode.meanings import FLAGS, ZONES
 from tcg_core.encode.schema import (
     ATTACHED_KINDS,
     CARD_FLAGS,
@@ -55,6 +56,63 @@ When a batch is built, each element is divided by the number in the column "divi
 """
 
 
+RULES = """
+## How tokens are made
+
+The seat keeps notes from the first decision of a game to the last. It reads each observation once, in order: first its logs,
+then the table. An observation is what the replay shows the seat at that step.
+
+| tokens | order |
+|---|---|
+| card | by zone as in `CARD_ZONES`, by flag as the zone's words list them, by card id; equal ones are one token |
+| unit | own active, own bench, opponent's active, opponent's bench; a bench from index 0 up |
+| attached | by unit; for each unit its earlier stages, then tools, then energy cards, as the observation lists them |
+| option | as the observation lists them |
+
+A face-down unit has id -1, and all its attributes are 0. The own active that the seat put down in set-up has its id, although
+the observation hides it.
+
+- **Own list.** It is the deck of the seat. A card counts as seen if it lies in a hand, discard pile or stadium, is an open
+  prize, is looked at, or belongs to a unit. So does the own active that was put down in set-up. The cards of `effect` and
+  `contextCard` count as seen too, unless they lie hidden. Each serial is taken off once; a card that is not on the list takes
+  nothing off.
+- **A named card lies hidden** if `select.deck` shows its serial. It also does if the cards not seen are no more than
+  `deckCount` plus the face-down prizes. `effect` is decided first.
+- **Deduced prizes.** If `select.deck` has `deckCount` cards and none is hidden, the prizes are the cards not seen minus those
+  of `select.deck`. A prize that lies open is not among them. Later, a log of an own card with a name moves it out of the
+  prizes or into them. They are unknown again if their number is not that of the face-down prizes, or if a card without a name
+  moves from or to the prizes.
+- **Opponent's cards seen.** A card of the opponent is noted by its serial if a log names it or the table shows it. Serials 3
+  to 62 are seat 0's, 63 to 122 seat 1's.
+- **Opponent's hand.** A log that moves a named card into the hand makes it a certain belief. A log that plays, attaches,
+  evolves with or moves the named card out of the hand ends the belief. So does seeing it on the table. If a card leaves the
+  hand without a name, all beliefs become uncertain. The size of the hand is followed through the logs from the last decision;
+  if no card is left, all beliefs end. Beliefs beyond the hand's size end, uncertain ones first, then the oldest.
+- **Ability used.** An answer that picks an ABILITY option (10) of an own unit marks the unit until the turn changes.
+- **Prizes left.** It is the size of the pile. An empty pile counts as 6 in turn 0, and later as the number of cards in
+  `looking`.
+- **Whose turn.** Odd turns are those of `firstPlayer`, even ones those of the other seat.
+
+## How options are resolved
+
+| option type | source | target | `option_card` | owner |
+|---|---|---|---|---|
+| 3 CARD | the card or unit of area, index and player | none | that card | its owner |
+| 4 TOOL_CARD, 5 ENERGY_CARD, 6 ENERGY | the unit of area, index and player | none | the attached card | the unit's owner |
+| 7 PLAY | the card of the own hand | none | that card | 1 |
+| 8 ATTACH, 9 EVOLVE | the own card of area and index | the own unit of inPlayArea and inPlayIndex | the source card | 1 |
+| 10 ABILITY, 11 DISCARD | the own card or unit of area and index | none | that card | its owner |
+| 12 RETREAT | the own active | none | its top card | 1 |
+| 13 ATTACK | the own active | the opponent's active | the own active's top card | 1 |
+| 14 END | none | none | none | 0 |
+| 15 SKILL | the unit or stadium of that serial, else the token of `effect` | none | cardId | the owner, 0 for `effect` |
+| others | the token of `effect` | the token of `contextCard` | none | 0 |
+
+Areas are 1 deck (zone `select_deck`), 2 hand, 3 discard pile, 4 active, 5 bench, 6 prizes, 7 stadium and 12 looking. In a
+card zone the pointer names the first token with that card id. The owner of a stadium is the seat that played it.
+"""
+
+
 def render() -> str:
     """The whole page."""
     parts = [HEAD.format(schema=SCHEMA_VERSION, encoder=ENCODER_VERSION, digest=SCHEMA.digest)]
@@ -79,7 +137,10 @@ def render() -> str:
         ("ATTACHED_KINDS", ATTACHED_KINDS),
     ):
         parts.append(f"| `{name}` | {', '.join(f'`{value}`' for value in values)} |\n")
-    return "".join(parts)
+    for title, values, words in (("Zones of card tokens", CARD_ZONES, ZONES), ("Flags of card tokens", CARD_FLAGS, FLAGS)):
+        parts.append(f"\n### {title}\n\n| value | name | meaning |\n|---|---|---|\n")
+        parts += [f"| {number} | `{name}` | {words[name]} |\n" for number, name in enumerate(values)]
+    return "".join(parts) + RULES
 
 
 def _line(stream: Stream) -> str:

@@ -1,4 +1,4 @@
-"""What each stream of a row means, in words: for the page of the data contract and the columns that the UI shows."""
+"""What each stream, zone and flag of a row means, in words: for the page of the data contract and for the UI."""
 
 OUTSIDE_IDENTITY = "words about streams change no value"
 
@@ -18,13 +18,13 @@ MEANINGS = {
     "module_version": "version of the engine's package that played the game, as the replay names it (module_version)",
     "player_name": "team name of the seat",
     "opponent_name": "team name of the other seat",
-    "player_deck_hash": "SHA-256 of the seat's sorted deck",
-    "opponent_deck_hash": "SHA-256 of the other deck: metadata, never a feature",
-    "outcome": "+1 the seat won this game, -1 lost",
+    "player_deck_hash": "SHA-256 of the seat's 60 card ids, sorted and joined by commas",
+    "opponent_deck_hash": "the same of the other seat's deck; never a feature",
+    "outcome": "result of this game for the seat: +1 won, -1 lost; drawn games give no rows",
     "is_attack": (
         "true if the decision is of select type MAIN (0) and at least one of its options is an attack (option type 13)"
     ),
-    "forced": "exactly one legal answer at this pick",
+    "forced": "true if exactly one answer is legal at this pick, STOP included",
     "y": "index of the picked option; number of options for STOP",
     "opt_group": (
         "for each option the lowest index among the options that mean the same and can still be picked in this "
@@ -49,11 +49,11 @@ MEANINGS = {
     "card_count": "how many cards the token stands for: copies of one card with the same zone and flag are one token",
     "card_flag": "index into CARD_FLAGS",
     "unit_zone": "index into UNIT_ZONES",
-    "unit_id": "top card, -1 face down",
+    "unit_id": "id of the unit's top card, -1 face down",
     "unit_attributes": "state of the unit",
     "attached_unit": "unit of the row that holds the card",
     "attached_kind": "index into ATTACHED_KINDS",
-    "attached_id": "attached card",
+    "attached_id": "id of the attached card",
     "option_type": "OptionType of the engine",
     "option_source": (
         "token the option acts from or picks, counted over the card tokens of the row first, then its units; -1 none"
@@ -62,8 +62,38 @@ MEANINGS = {
         "token that the option acts on: the unit that a card is attached to or that evolves, the unit that an "
         "attack faces, the card that a question asks about. Counted as in option_source; -1 none"
     ),
-    "option_card": "card the option names, 0 none, -1 unknown",
-    "option_target_card": "card of the target, 0 none, -1 unknown",
+    "option_card": "id of the card that the option acts from or picks; 0 none, -1 face down",
+    "option_target_card": "id of the card of the target unit; 0 none, -1 face down",
     "option_attack": "attack id, 0 none",
     "option_attributes": "numbers of the option",
+}
+
+ZONES = {
+    "self_deck": "the own list minus the own cards that the seat sees elsewhere and minus deduced prizes",
+    "self_hand": "the own hand",
+    "self_discard": "the own discard pile",
+    "self_prize": (
+        "open prizes and deduced ones, certain; then the face-down ones, unknown, if they are not deduced or if an option "
+        "picks an own prize"
+    ),
+    "opponent_prize": "open prizes, certain; then the face-down ones, unknown",
+    "opponent_hand": (
+        "believed cards, certain, then uncertain; then unknown cards up to the hand's size. If all are believed and an option "
+        "picks one, the whole hand is unknown too"
+    ),
+    "opponent_discard": "the opponent's discard pile",
+    "opponent_revealed": "every card of the opponent that was seen in this game, wherever it is",
+    "stadium": "the stadium in play, own or foreign",
+    "looking": "cards that are looked at, own or foreign, unknown if face down",
+    "select_deck": "the cards of `select.deck`, which the question shows",
+    "effect": "the card whose effect asks, own or foreign",
+    "context": "the card that the question is about, own or foreign",
+}
+FLAGS = {
+    "none": "nothing to say",
+    "certain": "the card is there for certain",
+    "uncertain": "the card was there and may have left",
+    "unknown": "a card that lies face down to the seat; its id is -1",
+    "own": "a card of the seat",
+    "foreign": "a card of the opponent",
 }

@@ -27,23 +27,19 @@ NO_CARD = 0
 UNKNOWN_CARD = -1
 NO_POINTER = -1
 
-#: Zones of card tokens. The order is part of the schema.
+#: Zones of card tokens; ``meanings.ZONES`` has their words. The order is part of the schema.
 CARD_ZONES = (
-    "self_deck",  # own list minus the own cards this seat sees elsewhere; face-down prizes are in it until they are deduced
+    "self_deck",
     "self_hand",
     "self_discard",
-    # open ones and, once the whole own deck was shown, deduced ones are certain; the others unknown. Where an option picks an
-    # own face-down prize, the face-down ones are an unknown token too, deduced or not
     "self_prize",
     "opponent_prize",
-    # believed from logs, then unknown cards up to the hand count. Where an option picks a card of this hand and all are
-    # believed, the whole hand is an unknown token too
     "opponent_hand",
     "opponent_discard",
-    "opponent_revealed",  # cards of the opponent seen so far in this game, wherever they are now
+    "opponent_revealed",
     "stadium",
     "looking",
-    "select_deck",  # cards offered while choosing from the own deck
+    "select_deck",
     "effect",
     "context",
 )

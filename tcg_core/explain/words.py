@@ -36,7 +36,7 @@ class Names:
     def card(self, identity: int) -> str:
         """A card: its name, ``card 123`` without one."""
         if identity == UNKNOWN_CARD:
-            return "unknown card"
+            return "face-down card"
         found = None if self.cards is None else self.cards.get(identity)
         return f"card {identity}" if found is None else str(found.name)
 

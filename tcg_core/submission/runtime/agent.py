@@ -120,7 +120,7 @@ class PolicyAgent:
     def _generation(self, obs: Mapping[str, Any], config: Mapping[str, Any] | None) -> str:
         """Engine generation: what the configuration says; without that the only one known, or what the state looks like."""
         version = config.get("version") if isinstance(config, Mapping) else None
-        if version in VERSIONS:
+        if isinstance(version, int | float) and version in VERSIONS:
             return VERSIONS[version]
         if len(self.policy.generations) == 1:
             return self.policy.generations[0]
