@@ -96,6 +96,11 @@ def test_no_clock_that_kaggle_might_send_raises(agent, left) -> None:
     assert fallbacks(agent) == ({"clock": 1} if isinstance(left, int | float) and left < 0 else {})
 
 
+@pytest.mark.parametrize("config", [None, {}, {"version": []}, {"version": None}, {"version": "1"}, {"version": 9}, [], 7])
+def test_a_configuration_that_says_nothing_costs_no_decision(agent, config) -> None:
+    assert legal(QUESTION, agent(QUESTION, config)) and fallbacks(agent) == {}
+
+
 JUNK = st.sampled_from(
     [None, True, -1, 0, 1, 2, 61, 2**31, 2**63, 10**400, 0.5, float("nan"), "", "x", [], {}, [None], [[]], [{}]]
 )

@@ -121,7 +121,7 @@ class PolicyAgent:
         """Engine generation: what the configuration says; without that the only one known, or what the state looks like."""
         version = config.get("version") if isinstance(config, Mapping) else None
         if isinstance(version, int | float) and version in VERSIONS:
-            return VERSIONS[version]
+            return VERSIONS[int(version)]
         if len(self.policy.generations) == 1:
             return self.policy.generations[0]
         return "v2" if "round" in obs["current"] else "v1"
