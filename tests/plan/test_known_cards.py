@@ -50,7 +50,9 @@ def test_new_prints_warn_with_their_ids_and_block_nothing(home: Home, monkeypatc
     check = next(check for check in built.checks if check.name == "known_cards")
     assert built.passed and not check.passed and check.severity == "WARN"
     seats = check.facts["seats"]
+    by_day = check.facts.pop("by_day")
     assert check.facts == {"seats": seats, "unknown_card_seats": seats, "unknown_cards": len(LACKING)}
+    assert sorted(by_day) == list(DAYS) and sum(by_day.values()) == seats and f"the first on {DAYS[0]}" in check.message
     for card in LACKING:
         assert f"card {card} (in {seats})" in check.message
 
