@@ -27,7 +27,9 @@ from tcg_core.encode.schema import SCHEMA
 from tcg_core.nightly.unfinished import why_refused
 from tcg_core.plan.build import KIND as PLAN
 
-CHECKPOINT = "checkpoint"
+CHECKPOINT, ARTIFACT = "checkpoint", "torch_artifact"
+#: An artifact's contract, by the name that ``model.torch_load`` gives it; importing that would load PyTorch for one line.
+_CONTRACT = "contract.json"
 #: Seconds to read one row of a day three times: for its types, for the sample and for the hash of all rows.
 _READ = 1e-4
 #: Seconds from taking an archive to building it; above this, the time between them says nothing of the build.
@@ -187,13 +189,20 @@ def _of_run(home: Home, run: str, reason: str) -> Line:
 
 
 def _of_released(home: Home) -> Iterable[Line]:
-    """Finished runs, artifacts and submissions. All stay usable with other code; a run of another schema cannot be resumed."""
+    """Finished runs, artifacts and submissions. All stay usable with other code. What reads rows of another schema is of use
+    only where it is packed: a submission carries its own code."""
     schema = [row.id for row in _there(home, CHECKPOINT) if _schema_of(row.path) not in ("", SCHEMA.digest)]
-    if schema:
-        yield Line("finished run", len(schema), "of another schema", named(schema), "it plays, but cannot be resumed: train anew")
+    unpackable = [row.id for row in _there(home, ARTIFACT) if _schema_of_artifact(row.path) not in ("", SCHEMA.digest)]
+    for what, found, use in (
+        ("finished run", schema, "what was packed of it plays on; it cannot be resumed or converted: train anew"),
+        ("artifact", unpackable, "what was packed of it plays on; it cannot be packed again: train anew"),
+    ):
+        if found:
+            yield Line(what, len(found), "of another schema", named(found), use)
+    schema += unpackable
     for what, kind, asset, use in (
         ("finished run", CHECKPOINT, "mlx_checkpoint", "it can be resumed and converted as before"),
-        ("artifact", "torch_artifact", "torch_artifact", "it can be packed as before"),
+        ("artifact", ARTIFACT, "torch_artifact", "it can be packed as before"),
         ("submission", "submission", "submission", "it plays as before; packing again makes a different one"),
     ):
         rows = [row for row in _there(home, kind) if row.id not in schema]
@@ -211,6 +220,12 @@ def _schema_of(run: Path) -> str:
     """Digest of the schema that a finished run was trained on; "" if its last step does not say."""
     steps = sorted(run.glob("step_*/state.json"))
     return str(json.loads(steps[-1].read_text()).get("schema_digest", "")) if steps else ""
+
+
+def _schema_of_artifact(artifact: Path) -> str:
+    """Digest of the schema that an artifact's network reads; "" if its contract does not say."""
+    contract = artifact / _CONTRACT
+    return str(json.loads(contract.read_text()).get("schema", "")) if contract.is_file() else ""
 
 
 def _hours(hours: float | None) -> str:
