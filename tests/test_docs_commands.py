@@ -28,6 +28,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), PROJECT / "data" / "README.md"])
 #: What a word in capitals stands for where a command is parsed.
 PLACEHOLDERS = {
+    "ARTIFACT": "0123456789abcdef",
     "ARCHIVE": "submission.tar.gz",
     "DATE": "2026-08-03",
     "DEST": "/mnt/backup/tcg",

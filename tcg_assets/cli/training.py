@@ -128,6 +128,9 @@ def train(
     device: Annotated[str, typer.Option(help="auto, gpu or cpu.")] = "auto",
     budget_hours: Annotated[float, typer.Option(help="Hours after which it ends with `latest` written; 0: no limit.")] = 0.0,
     allow_inexact: Annotated[bool, typer.Option(help="Recover under another BLAS, thread count, MLX or device.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="RECOVER: a run whose files are damaged is set aside and trained anew.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would cost and how long it would take.")] = False,
     resume: ResumePath = None,
     recipe: Annotated[
@@ -160,6 +163,11 @@ def train(
     if dry_run:
         _estimate(home, chosen, device)
         return
+    if again:
+        from tcg_core.train.mend import set_aside_damaged
+
+        moved = set_aside_damaged(home, chosen)
+        print(f"set aside: {moved}" if moved else f"there is no run {chosen} to set aside")
     from tcg_assets.cli.ending import may_end_early
 
     with may_end_early(budget_hours) as stop:

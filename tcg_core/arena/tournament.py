@@ -84,7 +84,7 @@ def tournament(
         "nonce": nonce,
     }
     # The engine cannot be seeded: nobody can play these games again.
-    stage = Stage.of(KIND, KIND, home.tournaments, inputs, config, irreplaceable=True)
+    stage = Stage.of(KIND, KIND, home.tournaments, inputs, config, keeping=True)
     about = {
         "tournament": stage.id,
         "submission": submission_id,

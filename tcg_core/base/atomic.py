@@ -19,6 +19,8 @@ from tcg_core.base.errors import TcgError
 OUTSIDE_IDENTITY = "how bytes come to lie on a disk changes none of them"
 
 TEMP_PREFIX = ".tmp-"
+#: A damaged directory that was set aside: nothing reads it, a clean-up removes it after a while.
+ASIDE_PREFIX = ".damaged-"
 #: The system says these of a write, and never which file it was.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -159,6 +161,19 @@ def discard(directory: Path) -> None:
         directory.rename(aside)
         _flush_directory(directory.parent)
         shutil.rmtree(aside)
+
+
+def set_aside(directory: Path) -> Path:
+    """Moves a damaged directory out of every reader's way, beside its place and with all that is in it; returns where it is."""
+    aside = directory.with_name(f"{ASIDE_PREFIX}{uuid.uuid4().hex[:8]}-{directory.name}")
+    directory.rename(aside)
+    _flush_directory(directory.parent)
+    return aside
+
+
+def is_hidden(name: str) -> bool:
+    """True for what no reader takes for an artifact or a file of one: a writer's temporary, or what was set aside."""
+    return name.startswith((TEMP_PREFIX, ASIDE_PREFIX))
 
 
 def sweep(root: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from typing import Any
 from tcg_core.base.atomic import write_json
 from tcg_core.base.digest import sha256_file, sha256_json
 from tcg_core.base.errors import IntegrityError
+from tcg_core.base.makers import mended_by
 
 OUTSIDE_IDENTITY = "the record of what was made"
 
@@ -118,15 +119,19 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Reads a manifest; raises :class:`IntegrityError` naming the file if it is missing or is not one."""
+    """Reads a manifest; raises :class:`IntegrityError` naming the file, and the command that makes it again, if it is missing or
+    is not one."""
     path = directory / MANIFEST
     try:
         values = json.loads(path.read_text())
         content, manifest = values["content"], manifest_from(values)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise IntegrityError(f"{path} is not a manifest: {error}") from None
+        raise IntegrityError(f"{path} is not a manifest: {error}{mended_by(directory)}") from None
     if manifest.content != content:
-        raise IntegrityError(f"{path}: content hash {content[:12]} does not match its own files {manifest.content[:12]}")
+        raise IntegrityError(
+            f"{path}: content hash {content[:12]} does not match its own files {manifest.content[:12]}"
+            + _mended(directory, manifest)
+        )
     return manifest
 
 
@@ -138,8 +143,13 @@ def verify_files(directory: Path) -> Manifest:
     for name in sorted(set(manifest.files) | set(found)):
         expected, actual = manifest.files.get(name, "absent"), found.get(name, "absent")
         if expected != actual:
-            raise IntegrityError(f"{directory / name}: expected SHA-256 {expected[:12]}, found {actual[:12]}")
+            differs = f"{directory / name}: expected SHA-256 {expected[:12]}, found {actual[:12]}"
+            raise IntegrityError(differs + _mended(directory, manifest))
     return manifest
+
+
+def _mended(directory: Path, manifest: Manifest) -> str:
+    return mended_by(directory, manifest.inputs[0].id if manifest.inputs else "")
 
 
 def package_version() -> str:

@@ -2,27 +2,30 @@
 
 Each step has one rule, for every stage alike:
 
-- Reuse: a directory of the same id whose files are those of its manifest is reused. A damaged one is discarded and made again,
-  unless it is ``irreplaceable``: then it is refused by name, and a person decides.
+- Reuse: a directory of the same id whose files are those of its manifest is reused. A damaged one is discarded and made again.
+  One of a ``keeping`` stage is set aside first, so that a person can still look at it. An ``irreplaceable`` one is refused by
+  name, and a person decides.
 - Publication: files and manifest are written under a temporary name and renamed whole (:func:`tcg_core.base.atomic.publishing`),
   so that a stage killed before leaves nothing that is taken for finished.
 - Registration comes before the checks: what was never checked is known, and refused by all that ask for checks that passed.
 - Checks are computed at each call. Only a stage whose checks cost minutes asks :func:`standing` for those on record.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tcg_core.base.atomic import discard, publishing
+from tcg_core.base.atomic import discard, publishing, set_aside
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
 from tcg_core.base.code import code_version, versions_of
 from tcg_core.base.errors import IntegrityError
-from tcg_core.base.manifest import Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, write_manifest
+from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id, hash_files, read_manifest, verify_files, write_manifest
 
 OUTSIDE_IDENTITY = "it publishes and records what was made"
+LOG = logging.getLogger("tcg")
 
 
 class Registrar(Protocol):
@@ -43,8 +46,9 @@ class Registrar(Protocol):
 class Stage:
     """One artifact to be: its identity and its place.
 
-    irreplaceable: its directory may hold what nobody can make again (a run's hours, the games of an engine without a seed) or
-    what has left this machine (a submission): a damaged one stays.
+    irreplaceable: its directory holds hours of work, as a run's does: a damaged one stays. keeping: it may hold what cannot be
+    made the same again (games of an engine without a seed) or what has left this machine (a submission): a damaged one is set
+    aside, not removed.
     """
 
     kind: str
@@ -55,6 +59,7 @@ class Stage:
     code: str
     versions: dict[str, str]
     irreplaceable: bool = False
+    keeping: bool = False
 
     @classmethod
     def of(
@@ -64,12 +69,12 @@ class Stage:
         root: Path,
         inputs: Iterable[Input],
         config: dict[str, Any],
-        irreplaceable: bool = False,
+        keeping: bool = False,
     ) -> "Stage":
         """The artifact ``root/<id>/`` that the code of ``asset`` (:mod:`tcg_core.base.code`) makes of these inputs."""
         inputs = tuple(inputs)
         id = artifact_id(kind, inputs, config, code_version(asset))
-        return cls.named(asset, kind, id, root / id, inputs, config, irreplaceable)
+        return cls.named(asset, kind, id, root / id, inputs, config, keeping=keeping)
 
     @classmethod
     def named(
@@ -81,9 +86,10 @@ class Stage:
         inputs: Iterable[Input],
         config: dict[str, Any],
         irreplaceable: bool = False,
+        keeping: bool = False,
     ) -> "Stage":
         """An artifact whose id is given: a training run has that of its plan, a step of it the run's and its number."""
-        return cls(kind, id, path, tuple(inputs), config, code_version(asset), versions_of(asset), irreplaceable)
+        return cls(kind, id, path, tuple(inputs), config, code_version(asset), versions_of(asset), irreplaceable, keeping)
 
     def manifest(self, files: Mapping[str, str], facts: Mapping[str, Any] | None = None) -> Manifest:
         """The manifest of these files (SHA-256 by name)."""
@@ -104,11 +110,15 @@ def intact(stage: Stage) -> Made:
     manifest = verify_files(stage.path)
     if (manifest.kind, manifest.id) != (stage.kind, stage.id):
         raise IntegrityError(f"{stage.path} holds {manifest.kind} {manifest.id}, expected {stage.kind} {stage.id}")
+    # A run is named by its plan: its id says nothing of its own manifest.
+    if stage.manifest({}).derived_id == stage.id != manifest.derived_id:
+        derived = f"inputs, configuration and code give the id {manifest.derived_id}"
+        raise IntegrityError(f"{stage.path / MANIFEST}: {derived}, expected {stage.id}")
     return Made(manifest, stage.path, True)
 
 
 def find(stage: Stage) -> Made | None:
-    """The intact artifact of an earlier call; None if there is none, or a damaged one, which is discarded.
+    """The intact artifact of an earlier call; None if there is none, or a damaged one, which is discarded or set aside.
 
     Raises :class:`IntegrityError` naming the file if an irreplaceable one is damaged.
     """
@@ -116,10 +126,14 @@ def find(stage: Stage) -> Made | None:
         return None
     try:
         return intact(stage)
-    except IntegrityError:
+    except IntegrityError as error:
         if stage.irreplaceable:
             raise
-    discard(stage.path)
+        if stage.keeping:
+            LOG.warning("%s; it was set aside as %s and is made again", error, set_aside(stage.path))
+        else:
+            LOG.warning("%s; it is made again", error)
+            discard(stage.path)
     return None
 
 

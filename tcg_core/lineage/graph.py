@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import is_hidden
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.graph import Graph
 from tcg_core.base.home import Home
@@ -60,5 +60,5 @@ def _places(home: Home) -> Iterator[Path]:
     )
     for root in roots:
         for path in sorted(root.rglob(MANIFEST)):
-            if not any(part.startswith(TEMP_PREFIX) for part in path.relative_to(root).parts):
+            if not any(is_hidden(part) for part in path.relative_to(root).parts):
                 yield path.parent

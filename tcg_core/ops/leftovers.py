@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import ASIDE_PREFIX, TEMP_PREFIX, is_hidden
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.lock import is_held
@@ -28,6 +28,14 @@ def temporaries(root: Path) -> list[Path]:
                 found.append(Path(directory, name))
         below[:] = [name for name in below if not name.startswith(TEMP_PREFIX)]
     return sorted(found)
+
+
+def set_aside(home: Home, days: float) -> Iterator[tuple[Path, str]]:
+    """Damaged directories that a stage set aside and made again, after so many days; with the reason."""
+    for path in sorted(path for root in home.root.iterdir() if root.is_dir() for path in root.glob(f"{ASIDE_PREFIX}*")):
+        age = max(0.0, time.time() - path.stat().st_ctime) / DAY_SECONDS
+        if age >= days:
+            yield path, f"it was damaged, and was set aside {age:.0f} days ago"
 
 
 def half_played(home: Home, idle_days: float) -> Iterator[tuple[Path, str]]:
@@ -55,7 +63,7 @@ def unpointed_steps(home: Home, referred: set[str]) -> Iterator[Path]:
     artifact was made from (``referred``: ids ``RUN/step_N`` in the registry)."""
     runs = sorted(p for p in home.checkpoints.iterdir() if p.is_dir()) if home.checkpoints.is_dir() else []
     for run in runs:
-        if run.name.startswith(TEMP_PREFIX):
+        if is_hidden(run.name):
             continue
         try:
             named = pointed(run)

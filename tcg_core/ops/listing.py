@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import is_hidden
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, read_manifest
@@ -27,7 +27,7 @@ class Listing:
 
 
 def list_home(home: Home) -> Listing:
-    """Everything but temporaries, locks, caches, SQLite's side files and Dagster's written configuration."""
+    """Everything but temporaries, what was set aside, locks, caches, SQLite's side files and Dagster's written configuration."""
     runs = tuple(sorted(_below(home, run) for run in unfinished_runs(home)))
     databases, files = [], []
     for path in walk(home.root):
@@ -45,17 +45,17 @@ def unfinished_runs(home: Home) -> list[Path]:
     """Directories of training runs without a manifest: running, or killed and to be continued."""
     if not home.checkpoints.is_dir():
         return []
-    found = (p for p in home.checkpoints.iterdir() if p.is_dir() and not p.name.startswith(TEMP_PREFIX))
+    found = (p for p in home.checkpoints.iterdir() if p.is_dir() and not is_hidden(p.name))
     return sorted(path for path in found if not (path / MANIFEST).is_file())
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Files below ``root`` that are no temporaries of a writer. What goes while it is walked is left out."""
+    """Files below ``root`` that are neither temporaries nor set aside. What goes while it is walked is left out."""
     for directory, below, names in os.walk(root):
-        below[:] = sorted(name for name in below if not name.startswith(TEMP_PREFIX))
+        below[:] = sorted(name for name in below if not is_hidden(name))
         for name in sorted(names):
             path = Path(directory, name)
-            if not name.startswith(TEMP_PREFIX) and path.is_file():
+            if not is_hidden(name) and path.is_file():
                 yield path
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import is_hidden
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, Input, Key, read_manifest, verify_files
@@ -38,7 +38,7 @@ def find(home: Home, rows: Iterable[Registered], datasets: Iterable[DatasetRow])
     known = set(where.values()) | {home.root / row.path for row in builds}
     awaited = {row.dataset_id for row in builds if row.state in ("staged", "validated")}
     for path, day in places(home):
-        if path in known or path.name.startswith(TEMP_PREFIX) or path.suffix == ".running":
+        if path in known or is_hidden(path.name) or path.suffix == ".running":
             continue
         if not (path / MANIFEST).is_file():
             if path.parent != home.checkpoints:

@@ -93,6 +93,10 @@ def make_plan(home: Home, retention: Retention) -> CleanUpPlan:
     why = kept(graph, artifacts, named, retention.recent_days, retention.failed_days, retention.latest)
     items = [
         *(Item("remove", "temporary", path, "its writer is dead", bytes=size(path)) for path in leftovers.temporaries(home.root)),
+        *(
+            Item("remove", "set aside", path, reason, bytes=size(path))
+            for path, reason in leftovers.set_aside(home, retention.failed_days)
+        ),
         *(Item("remove", "half-played tournament", path, reason, bytes=size(path)) for path, reason in half.items()),
         *(_unregistered(orphan, why, retention) for orphan in found),
         *(_gone(row, why) for row in rows if row.kind in MAY_GO and ((row.kind, row.id) not in why or not row.path.exists())),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tcg_core.base.atomic import TEMP_PREFIX
+from tcg_core.base.atomic import is_hidden
 from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import IntegrityError, TcgError
 from tcg_core.base.home import Home, parse_day
@@ -63,7 +63,7 @@ class Refill:
         """Fills the catalog. Raises :class:`TcgError` for promotions that cannot be read: who is champion is never guessed."""
         builds: dict[str, list[Path]] = {path.parent.name: [] for path in self.home.archives.glob("*/[!.]*.zip")}
         for path, day in places(self.home):
-            if path.name.startswith(TEMP_PREFIX) or path.suffix == ".running":
+            if is_hidden(path.name) or path.suffix == ".running":
                 continue
             if day:
                 builds.setdefault(day, []).append(path)

@@ -20,8 +20,8 @@ LARGEST_REFERENCE = 16 << 20
 
 
 def submission_stage(root: Path, artifact: Path, origin: Input, deck_name: str, deck: Sequence[int]) -> Stage:
-    """The submission of an artifact and a deck, below ``root``. It may be what was handed in, so a damaged one is not replaced
-    before a person has seen it."""
+    """The submission of an artifact and a deck, below ``root``. It may be what was handed in, so a damaged one is set
+    aside, not removed."""
     contract = read_contract(artifact / CONTRACT)
     config: dict[str, Any] = {
         "deck": deck_name,
@@ -29,7 +29,7 @@ def submission_stage(root: Path, artifact: Path, origin: Input, deck_name: str, 
         "generations": list(contract["generations"]),
         "schema": contract["schema"],
     }
-    return Stage.of(KIND, KIND, root, (origin,), config, irreplaceable=True)
+    return Stage.of(KIND, KIND, root, (origin,), config, keeping=True)
 
 
 def submission_files(stage: Stage, artifact: Path, deck: Sequence[int]) -> tuple[Manifest, dict[str, bytes]]:

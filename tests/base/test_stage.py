@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path).prepare()
 
 
-def stage_of(home: Home, text: str = "one", irreplaceable: bool = False) -> Stage:
-    return Stage.of(KIND, KIND, home.ratings, INPUTS, {"text": text}, irreplaceable)
+def stage_of(home: Home, text: str = "one", keeping: bool = False) -> Stage:
+    return Stage.of(KIND, KIND, home.ratings, INPUTS, {"text": text}, keeping)
 
 
 def writer(text: str = "one", calls: list[Path] | None = None) -> Callable[[Path], dict[str, Any]]:
@@ -122,13 +123,29 @@ def test_a_damaged_one_is_made_again(home: Home, damage: Callable[[Path], None])
 
 @DAMAGES
 def test_a_damaged_one_that_nobody_can_make_again_is_refused_and_stays(home: Home, damage: Callable[[Path], None]) -> None:
-    stage = stage_of(home, irreplaceable=True)
+    stage = replace(stage_of(home), irreplaceable=True)
     run(home, stage=stage)
     damage(stage.path)
     held = sorted(stage.path.rglob("*"))
     with pytest.raises(IntegrityError, match=str(stage.path)):
         run(home, stage=stage)
     assert sorted(stage.path.rglob("*")) == held
+
+
+@DAMAGES
+def test_a_damaged_one_that_holds_more_than_bytes_is_set_aside_and_made_again(
+    home: Home, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = stage_of(home, keeping=True)
+    run(home, stage=stage)
+    damage(stage.path)
+    held = {file.relative_to(stage.path): file.read_bytes() for file in stage.path.rglob("*") if file.is_file()}
+    again = run(home, stage=stage)
+    assert not again.reused and verify_files(again.path).id == stage.id
+    [aside] = home.ratings.glob(".damaged-*")
+    assert {file.relative_to(aside): file.read_bytes() for file in aside.rglob("*") if file.is_file()} == held
+    assert str(aside) in caplog.text and "is made again" in caplog.text
+    assert run(home, stage=stage).reused and list(home.ratings.glob(".damaged-*")) == [aside]
 
 
 def test_a_writer_that_fails_leaves_nothing(home: Home) -> None:

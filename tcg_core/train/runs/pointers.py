@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tcg_core.base.atomic import discard, write_json
 from tcg_core.base.errors import IntegrityError, UnknownId
+from tcg_core.base.makers import mended_by
 from tcg_core.base.manifest import read_manifest
 
 OUTSIDE_IDENTITY = "which checkpoint is named what"
@@ -34,12 +35,12 @@ def follow(run: Path, name: str) -> Path | None:
         values = json.loads(file.read_text())
         step, content = run / str(values["path"]), str(values["sha256"])
     except (ValueError, KeyError) as error:
-        raise IntegrityError(f"{file} is not a pointer: {error}") from None
+        raise IntegrityError(f"{file} is not a pointer: {error}{mended_by(run)}") from None
     if not step.is_dir():
-        raise IntegrityError(f"{file} points to {step.name}, which is missing")
+        raise IntegrityError(f"{file} points to {step.name}, which is missing{mended_by(run)}")
     found = read_manifest(step).content
     if found != content:
-        raise IntegrityError(f"{file} points to {step.name} with content {content[:12]}, found {found[:12]}")
+        raise IntegrityError(f"{file} points to {step.name} with content {content[:12]}, found {found[:12]}{mended_by(run)}")
     return step
 
 
