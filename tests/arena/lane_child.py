@@ -63,9 +63,22 @@ def shown_score(observation: Any) -> list[Any]:
     return told + ([observation["remainingOverageTime"] == 600] if current["round"] > 1 else [])
 
 
-def shown(baseline: Any) -> Any:
-    """A function of one argument, as the package counts them."""
-    return lambda obs: baseline(obs)
+def noting(agent: Any, seen: list[Any]) -> Any:
+    """A function of two arguments, as the package counts them, that notes what it is shown. The steps will not do: when a game
+    of a match has ended, the package sets the clocks in its last step back to full."""
+
+    def asked(obs: Any, config: Any) -> Any:
+        if obs["select"] is not None:
+            seen.append(shown_score(obs | {"step": len(seen) + 1}))
+        return agent(obs, config)
+
+    return asked
+
+
+def baseline_of(player: Any, generation: str, seed: int) -> Any:
+    """A baseline as an agent of two arguments."""
+    made = make_agent(player.spec, generation, player.cards, seed)
+    return lambda obs, config: made(obs)
 
 
 def reference(home: Home, schedule: TournamentSchedule) -> Lane:
@@ -75,13 +88,13 @@ def reference(home: Home, schedule: TournamentSchedule) -> Lane:
     found: Lane = {}
     with unpacked(source_of(home, schedule.players[0].spec)) as folder, AgentProcess(folder) as policy:
         for game in schedule.games:
+            seen: list[Any] = []
             agents: list[Any] = []
             for player, seed in zip(game.seats, game.seeds, strict=True):
-                spec = schedule.players[player]
                 if player == 0:
-                    agents.append(lambda obs, config: policy.act(obs, config, 60.0)[0])
+                    agents.append(noting(lambda obs, config: policy.act(obs, config, 60.0)[0], seen))
                 else:
-                    agents.append(shown(make_agent(spec.spec, schedule.generation, spec.cards, seed)))
+                    agents.append(noting(baseline_of(schedule.players[player], schedule.generation, seed), seen))
             best_of, version = schedule.best_of, int(schedule.generation[1:])
             environment = make("cabt", configuration={"version": version, "bo": best_of})
             shim.tcg_seed(game.index + 1)
@@ -91,7 +104,7 @@ def reference(home: Home, schedule: TournamentSchedule) -> Lane:
             rewards = [state["reward"] for state in steps[-1]]
             found[game.index] = {
                 "picks": [list(steps[t + 2][seat]["action"]) for t, seat in enumerate(active)],
-                "seen": [shown_score(steps[t + 1][seat]["observation"] | {"step": t + 1}) for t, seat in enumerate(active)],
+                "seen": seen,
                 "winner": 2 if rewards[0] == rewards[1] else rewards.index(1),
                 "rounds": rounds(steps),
             }
