@@ -79,10 +79,13 @@ def champion(context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
     from tcg_core.arena.champion import champion_checks, decisions_table
+    from tcg_core.catalog.behind import catalog_behind
     from tcg_core.catalog.promotions import champion as reigning
     from tcg_core.catalog.promotions import history
 
     home = Home.resolve().prepare()
+    if line := catalog_behind(home):
+        raise ChecksFailed(line)
     print(f"champion: {reigning(home)}")
     checks = champion_checks(home)
     for check in checks:

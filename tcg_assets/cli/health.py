@@ -28,6 +28,7 @@ def status() -> None:
     """Shows days, artifacts and the automation's switches."""
     from tcg_core.alerts.incidents import open_incidents
     from tcg_core.alerts.watch import findings
+    from tcg_core.catalog.behind import catalog_behind
     from tcg_core.catalog.registry import list_artifacts
     from tcg_core.days.absent import absences
     from tcg_core.days.states import listed_days, stale_line
@@ -36,6 +37,8 @@ def status() -> None:
 
     home = Home.resolve().prepare()
     print(f"data home {home.root}")
+    if line := catalog_behind(home):
+        print(f"WARN: {line}")
     table("inbox", ["archive"], [[path.name] for path in sorted(home.inbox.glob("*.zip"))])
     for title, found in (("days", listed_days(home)), ("artifacts", list_artifacts(home))):
         table(title, list(found[0]) if found else [], [list(row.values()) for row in found])

@@ -23,6 +23,10 @@ Verdict = Literal["promoted", "rejected", "inconclusive"]
 _REIGNING = "SELECT challenger FROM promotions WHERE verdict = 'promoted' ORDER BY sequence DESC LIMIT 1"
 
 
+class DecisionsLost(TcgError):
+    """The catalog does not have decisions that lie in ``promotions/``: a new one would hide them."""
+
+
 class ChampionMoved(TcgError):
     """A decision against a champion that has been replaced."""
 
@@ -66,10 +70,16 @@ def history(home: Home) -> tuple[Promotion, ...]:
 def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict: Verdict, reason: str) -> Promotion:
     """Appends a decision if ``incumbent`` is still champion; a second one of the same tournament and incumbent returns the first.
 
-    Raises :class:`ChampionMoved` if the champion has changed: of two concurrent promotions one wins.
+    Raises :class:`ChampionMoved` if the champion has changed: of two concurrent promotions one wins; :class:`DecisionsLost` if
+    earlier decisions lie on disk that the catalog lost.
     """
     with catalog(home) as connection:
         with transaction(connection):
+            lost = unknown_decisions(home, connection)
+            if lost:
+                raise DecisionsLost(
+                    f"{lost[0]} is a decision that {home.catalog} does not have: `tcg catalog rebuild` restores it"
+                )
             query = "SELECT * FROM promotions WHERE tournament = ? AND incumbent = ?"
             found = connection.execute(query, (tournament, incumbent)).fetchone()
             if found is not None:
@@ -84,6 +94,13 @@ def record(home: Home, challenger: str, incumbent: str, tournament: str, verdict
             decided = _of(connection.execute("SELECT * FROM promotions ORDER BY sequence DESC LIMIT 1").fetchone())
         _mirror(home, connection)
     return decided
+
+
+def unknown_decisions(home: Home, connection: sqlite3.Connection | None) -> list[Path]:
+    """Decisions on disk that the catalog does not have; all of them without a catalog."""
+    rows = connection.execute("SELECT sequence FROM promotions") if connection else ()
+    known = {f"{row['sequence']:06d}" for row in rows}
+    return sorted(path for path in promotions_root(home).glob("[0-9]*.json") if path.stem not in known)
 
 
 def restore_promotions(connection: sqlite3.Connection, home: Home) -> int:

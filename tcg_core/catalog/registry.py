@@ -17,6 +17,7 @@ from tcg_core.base.checks import Check
 from tcg_core.base.digest import canonical_json
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.home import Home
+from tcg_core.base.makers import mended_by
 from tcg_core.base.manifest import Manifest
 from tcg_core.catalog.connection import as_time, catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
@@ -135,7 +136,12 @@ def require_passed(home: Home, kind: str, id: str, names: Iterable[str] = ()) ->
     if failed:
         raise ChecksNotPassed(f"{kind} {id}: check {', '.join(failed)} failed: {checks[failed[0]].message}")
     if absent or not checks:
-        raise ChecksNotPassed(f"{kind} {id}: check {', '.join(absent) or 'results'} absent: it was never checked")
+        never = f"{kind} {id}: check {', '.join(absent) or 'results'} absent: it was never checked"
+        if not checks and checks_on_disk(home, kind, id):
+            never = f"{kind} {id}: its checks lie in checks/, and the catalog lost them: `tcg catalog rebuild` restores them"
+        elif not checks:
+            never += mended_by(path).replace("makes it again", "checks it")
+        raise ChecksNotPassed(never)
     return path
 
 

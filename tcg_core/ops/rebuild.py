@@ -1,7 +1,7 @@
 """`tcg catalog rebuild`: a new ``catalog.sqlite`` where the old one is lost or damaged, from what lies in the home.
 
 It is filled under a temporary name and renamed last, so that a killed rebuild leaves the home as it was. Nothing is deleted: a
-damaged catalog is moved aside. A healthy one that knows anything is refused.
+damaged catalog is moved aside, and so is one that knows less than what lies in the home. Any other healthy one is refused.
 """
 
 import sqlite3
@@ -13,6 +13,7 @@ from typing import Literal
 
 from tcg_core.base.atomic import move, replacing, sweep
 from tcg_core.base.home import Home
+from tcg_core.catalog.behind import catalog_behind
 from tcg_core.catalog.connection import open_catalog
 from tcg_core.catalog.errors import CatalogError
 from tcg_core.catalog.schema import VERSION
@@ -31,7 +32,7 @@ UNKNOWN = (
 _BESIDE = ("", "-wal", "-shm", "-journal")
 #: A catalog without a row in these knows nothing: some command made it after the old one was lost.
 _KNOWING = ("days", "datasets", "artifacts", "promotions", "agents")
-Condition = Literal["absent", "empty", "damaged", "healthy"]
+Condition = Literal["absent", "empty", "damaged", "behind", "healthy"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ def condition(path: Path) -> Condition:
 
 def _require_lost(home: Home) -> Condition:
     found = condition(home.catalog)
+    if found == "healthy" and catalog_behind(home):
+        return "behind"
     if found == "healthy":
         raise CatalogError(
             f"{home.catalog} is healthy, and a rebuild would forget what only it knows: `tcg catalog verify` compares it with the"

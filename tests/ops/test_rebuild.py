@@ -9,17 +9,22 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from tcg_assets.cli import main as cli
+from tcg_assets.cli.show import ChecksFailed
 from tcg_core.base.checks import Check
 from tcg_core.base.digest import sha256_file
 from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
+from tcg_core.base.manifest import read_manifest
 from tcg_core.cards.features import card_features
 from tcg_core.catalog import registry
+from tcg_core.catalog.behind import catalog_behind
 from tcg_core.catalog.connection import catalog, open_catalog
 from tcg_core.catalog.datasets import datasets_of
-from tcg_core.catalog.errors import CatalogError, RatingsStale
-from tcg_core.catalog.promotions import champion, promotions_root, record
+from tcg_core.catalog.errors import CatalogError, ChecksNotPassed, RatingsStale
+from tcg_core.catalog.promotions import DecisionsLost, champion, promotions_root, record
 from tcg_core.catalog.records import DatasetRecord
 from tcg_core.catalog.registry import HomeRegistrar, RecordedChecks
 from tcg_core.catalog.schema import MIGRATIONS
@@ -140,6 +145,43 @@ def test_the_times_of_files_become_the_catalog_s_times(lived):
         rows = connection.execute("SELECT kind, id, registered_at FROM artifacts ORDER BY sequence").fetchall()
     assert [tuple(row)[:2] for row in rows] == order
     assert [row["registered_at"] for row in rows] == sorted(row["registered_at"] for row in rows)
+
+
+def test_a_catalog_that_knows_less_than_the_home_is_named_and_rebuilt(lived, monkeypatch):
+    before = tables(lived, LATER)
+    assert catalog_behind(lived) == ""
+    lose(lived)
+    assert "does not know 1 decisions about the champion and " in catalog_behind(lived) and not lived.catalog.exists()
+    # Somebody builds a day before anybody notices: the new catalog is healthy, and knows one day.
+    put(lived, "2026-08-03", {})
+    with catalog(lived) as connection:
+        connection.execute("INSERT INTO agents (name) VALUES ('new')")
+    assert condition(lived.catalog) == "healthy"
+    [built] = [path for path in lived.plans.iterdir() if path.is_dir()]
+    registry.register(lived, read_manifest(built), built)
+    with pytest.raises(ChecksNotPassed, match="the catalog lost them: `tcg catalog rebuild`"):
+        registry.require_passed(lived, "work_plan", built.name)
+    line = catalog_behind(lived)
+    assert "`tcg catalog rebuild`" in line and str(lived.catalog) in line
+    with pytest.raises(DecisionsLost, match=r"000001\.json .*`tcg catalog rebuild`"):
+        record(lived, "other", "heuristic", "second", "promoted", "it won")
+    found = rebuild(lived)
+    assert found.aside[0].name.startswith("catalog.sqlite.behind-") and tables(lived, LATER) == before
+    assert catalog_behind(lived) == "" and champion(lived) == "challenger"
+    with pytest.raises(CatalogError, match="is healthy"):
+        rebuild(lived)
+
+
+def test_status_and_champion_name_the_command(lived, monkeypatch):
+    monkeypatch.setenv("TCG_DATA", str(lived.root))
+    runner = CliRunner()
+    whole = runner.invoke(cli.app, ["champion"])
+    assert "champion: challenger" in whole.output
+    lose(lived)
+    shown = runner.invoke(cli.app, ["champion"])
+    assert isinstance(shown.exception, ChecksFailed) and "`tcg catalog rebuild`" in str(shown.exception)
+    assert "heuristic" not in shown.output
+    assert "WARN: " in (said := runner.invoke(cli.app, ["status"]).output) and "`tcg catalog rebuild`" in said.replace("\n", " ")
 
 
 KILLED = """
