@@ -9,7 +9,8 @@ from typing import Any
 
 import dagster as dg
 
-from tcg_assets.pages.metadata import plot, table
+from tcg_assets.pages.metadata import CARD, card, ordered, plot, table
+from tcg_assets.pages.told import tell_again
 from tcg_core.base.digest import sha256_json
 from tcg_core.base.home import Home
 
@@ -43,7 +44,7 @@ def tell_lineage(instance: dg.DagsterInstance, home: Home, days: Collection[str]
     """
     pages = _days(instance, home, days) if days is None or days else {}
     told = sum(_tell_day(instance, day, page) for day, page in pages.items())
-    return told + sum(_tell_asset(instance, asset, lines) for asset, lines in _of_assets(home).items())
+    return told + sum(_tell_asset(instance, home, asset, lines) for asset, lines in _of_assets(home).items())
 
 
 def day_page(home: Home, day: str) -> dict[str, Any]:
@@ -96,9 +97,18 @@ def _tell_day(instance: dg.DagsterInstance, day: str, metadata: dict[str, Any]) 
     digest = _digest(metadata)
     if digest == _told_last(instance, dg.AssetRecordsFilter(dg.AssetKey("parquet_day"), asset_partitions=[day])):
         return False
-    observed = dg.AssetObservation("parquet_day", partition=day, metadata=metadata, tags={TOLD: digest})
+    # The page of a partition lists what was observed before what was materialized: the card stays above both.
+    shown = ordered(_card_of_day(instance, day) | metadata)
+    observed = dg.AssetObservation("parquet_day", partition=day, metadata=shown, tags={TOLD: digest})
     instance.report_runless_asset_event(observed)
     return True
+
+
+def _card_of_day(instance: dg.DagsterInstance, day: str) -> dict[str, Any]:
+    which = dg.AssetRecordsFilter(dg.AssetKey("parquet_day"), asset_partitions=[day])
+    records = instance.fetch_materializations(which, limit=1).records
+    made = records[0].asset_materialization if records else None
+    return {name: made.metadata[name] for name in CARD if name in made.metadata} if made is not None else {}
 
 
 def _told_last(instance: dg.DagsterInstance, which: dg.AssetKey | dg.AssetRecordsFilter) -> str:
@@ -146,7 +156,7 @@ def submission_origin(home: Home, submission_id: str) -> dict[str, Any]:
         "checkpoint": dg.MetadataValue.text(f"{run} {found.artifact.facts.get('step', '')}: {reached}"),
         "parity": dg.MetadataValue.text(f"{'passed' if found.parity.passed else 'FAILED'}: {found.parity.message}"),
         "preflight": table(("check", "result", "what"), checks),
-        "outcome": dg.MetadataValue.text("in the Events, once it was played: results, and whether it reigns and why"),
+        "outcome": dg.MetadataValue.text("not played yet: run the asset tournament, or `tcg tournament`"),
     }
     if found.curves is not None:
         told |= plot("plot_curves", found.curves)
@@ -155,6 +165,8 @@ def submission_origin(home: Home, submission_id: str) -> dict[str, Any]:
 
 def submission_outcome(home: Home, submission_id: str) -> dict[str, Any]:
     """Results with their intervals, decisions, and whether the submission reigns and why; {} before its first tournament."""
+    from tcg_core.explain.card import played_card
+    from tcg_core.lineage.days import marks
     from tcg_core.lineage.submission import outcome
 
     found = outcome(home, submission_id)
@@ -162,7 +174,9 @@ def submission_outcome(home: Home, submission_id: str) -> dict[str, Any]:
         return {}
     results = [_result_row(id, name, played) for id, held in found.results.items() for name, played in sorted(held.items())]
     decisions = [(item.tournament, item.incumbent, item.verdict, item.reason, item.at) for item in found.decisions]
-    return {
+    latest = next(iter(list(found.results.values())[::-1]), {})
+    changed = len({mark.day for mark in marks(home, [("submission", submission_id)]).get(("submission", submission_id), ())})
+    return card(played_card(latest, found.champion, changed)) | {
         "results_of": dg.MetadataValue.text(submission_id),
         "results": table(("tournament", "opponent", "won", "drawn", "lost", "score", "95 % from", "to"), results),
         "decisions": table(("tournament", "against", "verdict", "why", "at"), decisions),
@@ -180,7 +194,7 @@ def _result_row(tournament: str, opponent: str, played: Mapping[str, Any]) -> tu
     )
 
 
-def _tell_asset(instance: dg.DagsterInstance, asset: str, metadata: dict[str, Any]) -> bool:
+def _tell_asset(instance: dg.DagsterInstance, home: Home, asset: str, metadata: dict[str, Any]) -> bool:
     """Tells again after a new materialization too: a page shows what was observed since the last one."""
     key = dg.AssetKey(asset)
     held = instance.fetch_materializations(key, limit=1).records
@@ -191,8 +205,18 @@ def _tell_asset(instance: dg.DagsterInstance, asset: str, metadata: dict[str, An
     if digest == before:
         return False
     told = metadata or {"built_from_changed_days": dg.MetadataValue.text("none any more")}
+    made = held[0].asset_materialization
+    if "results_of" in metadata and made is not None and _id_of(made) == metadata["results_of"].value:
+        from tcg_core.catalog.registry import checks_of
+
+        tell_again(instance, made, told | {"outcome": metadata["champion"]}, checks_of(home, asset, _id_of(made)))
+        digest = _digest(metadata, instance.fetch_materializations(key, limit=1).records[0].storage_id)
     instance.report_runless_asset_event(dg.AssetObservation(key, metadata=told, tags={TOLD: digest}))
     return True
+
+
+def _id_of(made: dg.AssetMaterialization) -> str:
+    return str(made.metadata["id"].value) if "id" in made.metadata else ""
 
 
 def _digest(metadata: Mapping[str, Any], event: int = 0) -> str:

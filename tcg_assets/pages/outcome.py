@@ -4,13 +4,13 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dagster as dg
 
 from tcg_assets.checks import severity_of
-from tcg_assets.pages.metadata import data_version, describe, fact_value
+from tcg_assets.pages.metadata import data_version, describe, fact_value, ordered
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
 from tcg_core.base.code import PRODUCERS
@@ -82,10 +82,10 @@ def materialized(
     for check in chosen:
         log = context.log.info if check.passed else context.log.error if check.blocks else context.log.warning
         log(f"{key}: {check.name} {'passed' if check.passed else 'FAILED'}: {check.message}")
-    metadata = describe(key, ran.built, ran.seconds, partitioned=bool(day))
+    metadata = describe(key, replace(ran.built, checks=chosen), ran.seconds, partitioned=bool(day))
     return dg.MaterializeResult(
         asset_key=key,
-        metadata=metadata | dict(extra or {}),
+        metadata=ordered(metadata | dict(extra or {})),
         data_version=dg.DataVersion(data_version(ran.built)),
         check_results=check_results(key, chosen, day),
     )

@@ -10,14 +10,13 @@ from tcg_assets.dagster_private import (
     CODE_VERSION_TAG,
     DATA_VERSION_IS_USER_PROVIDED_TAG,
     DATA_VERSION_TAG,
-    AssetCheckEvaluationTargetMaterializationData,
     get_input_data_version_tag,
     get_input_event_pointer_tag,
 )
 from tcg_assets.graph import graph
-from tcg_assets.pages.metadata import describe, manifest_of
+from tcg_assets.pages.metadata import describe, manifest_of, ordered
 from tcg_assets.pages.observe import submission_origin
-from tcg_assets.pages.outcome import check_metadata, check_text
+from tcg_assets.pages.told import tell_checks
 from tcg_assets.sync.held import Held
 from tcg_core.base.built import Built
 from tcg_core.base.checks import Check
@@ -60,26 +59,10 @@ def report(
     metadata["reported"] = dg.MetadataValue.text("outside a step, from the registry and the manifest on disk")
     key = dg.AssetKey(asset)
     tags = _tags(held, asset, version, manifest, partition, code)
-    instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, partition=partition, tags=tags))
+    instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=ordered(metadata), partition=partition, tags=tags))
     if not all_checks and all(check.passed for check in checks):
         return 0
-    [latest] = instance.fetch_materializations(key, limit=1).records
-    target = AssetCheckEvaluationTargetMaterializationData(
-        storage_id=latest.storage_id, run_id=latest.run_id, timestamp=latest.timestamp
-    )
-    for check in checks:
-        evaluation = dg.AssetCheckEvaluation(
-            asset_key=key,
-            check_name=check.name,
-            passed=check.passed,
-            metadata=check_metadata(check, partition or ""),
-            target_materialization_data=target,
-            severity=dg.AssetCheckSeverity[check.severity],
-            description=check_text(check, partition or ""),
-            blocking=check.severity == "ERROR",
-        )
-        instance.report_runless_asset_event(evaluation)
-    return len(checks)
+    return tell_checks(instance, asset, checks, partition or "")
 
 
 def _archive_facts(home: Home, day: str) -> dict[str, Any]:

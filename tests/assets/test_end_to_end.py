@@ -37,12 +37,12 @@ RECIPE = Recipe(
     epochs=6,
 )
 #: What every page shows, and what each shows besides.
-IDENTITY = ("id", "path", "bytes", "seconds", "reused", "content_sha256", "code", "inputs")
-_TABLE = ("dagster/row_count", "dagster/column_schema", "file")
-_DAY_TABLE = ("dagster/partition_row_count", "dagster/column_schema", "plot_shape")
+IDENTITY = ("verdict", "id", "path", "bytes", "seconds", "reused", "content_sha256", "code", "inputs")
+_TABLE = ("dagster/row_count", "columns", "file")
+_DAY_TABLE = ("dagster/partition_row_count", "columns", "plot_shape")
 REQUIRED: dict[str, tuple[str, ...]] = {
     "day_archive": ("members", "sha256", "directory_digest"),
-    "day_catalog": (*_DAY_TABLE, "catalog", "episodes", "quarantined"),
+    "day_catalog": ("dagster/partition_row_count", "catalog_columns", "plot_shape", "catalog", "episodes", "quarantined"),
     "staged_day": (*_DAY_TABLE, "episodes", "becomes"),
     "parquet_day": (*_DAY_TABLE, "file", "episodes", "state", "built_from_it", "schema_digest"),
     "field_drift": ("file", "games", "plot_field"),
@@ -53,7 +53,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "torch_artifact": ("file", "parity", "reload", "parameters", "checkpoint"),
     "submission": ("file", "days", "days_count", "episodes", "rows", "checkpoint", "parity", "preflight", "plot_curves"),
     "tournament": (*_TABLE, "results", "plot_scores", "submission"),
-    "champion": ("dagster/column_schema", "catalog", "champion", "verdict", "reason", "tournament"),
+    "champion": ("catalog_columns", "catalog", "champion", "verdict", "reason", "tournament"),
 }
 #: What a run knows and a history that is filled from disk does not.
 NOT_SYNCED = {
@@ -87,7 +87,7 @@ def test_a_recorded_day_is_promoted_once(home: Home, instance: dg.DagsterInstanc
     made = launched.made["parquet_day"]
     assert _states(home, DAY) == ["validated"]
     assert made["dagster/partition_row_count"] == made["rows"] > 500
-    assert len(made["dagster/column_schema"].columns) > 30
+    assert len(made["columns"].columns) > 30
     assert Path(made["path"], "rows.parquet").is_file()
     again = run_day(instance, home, DAY)
     assert again.run_id == ""
@@ -176,7 +176,7 @@ def test_every_page_shows_what_a_person_asks_of_it(home: Home, instance: dg.Dags
                 assert event is not None and event.asset_materialization is not None, asset
                 metadata = event.asset_materialization.metadata
                 assert needed - without <= set(metadata), (asset, needed - without - set(metadata))
-                for name in ("dagster/column_schema", "catalog_columns"):
+                for name in ("columns", "catalog_columns"):
                     for column in metadata[name].schema.columns if name in metadata else ():
                         assert column.description, (asset, column.name)
                 for name in ("file", "catalog", "path"):

@@ -26,7 +26,7 @@ def test_a_good_day_is_promoted_with_its_checks_and_metadata(run: Run, stages: S
     assert checked == {(asset, name) for asset in materialized(result) for name in severity_of(asset)}
     metadata = _metadata(result, "parquet_day")
     assert metadata["dagster/partition_row_count"].value == 2
-    columns = {column.name: column for column in metadata["dagster/column_schema"].value.columns}
+    columns = {column.name: column for column in metadata["columns"].value.columns}
     assert columns["episode_id"].type == "int64"
     assert columns["episode_id"].description == "Kaggle's EpisodeId"
     assert base64.b64encode(PNG).decode() in metadata["plot_curve"].value

@@ -90,3 +90,22 @@ def test_the_submission_s_page_follows_the_champion(home: Home, instance: dg.Dag
     assert page["champion"] == "yes, it reigns: it won"
     assert "| more | heuristic | promoted | it won |" in page["decisions"]
     assert "promoted against heuristic, reigns" in told(instance, "parquet_day", FIRST)["built_from_it"]
+
+
+def test_the_submission_s_overview_tells_its_outcome_and_stays_in_step(home: Home, instance: dg.DagsterInstance) -> None:
+    """An Overview shows the latest materialization: once played, that one leads with the outcome, versions as before."""
+    made = chain(home, "a", (day(home, FIRST),))
+    key = dg.AssetKey("submission")
+    tags, metadata = {"dagster/data_version": "v"}, {"verdict": "Good", "outcome": "not yet", "id": made["submission"].id}
+    instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata, tags=tags))
+    tell_lineage(instance, home)
+    [record] = instance.fetch_materializations(key, limit=1).records
+    assert record.asset_materialization is not None
+    page = {name: value.value for name, value in record.asset_materialization.metadata.items()}
+    assert next(iter(page)) == "verdict" and str(page["verdict"]).startswith("**Champion: no: nothing was decided about it")
+    assert page["outcome"] == "no: nothing was decided about it; heuristic reigns"
+    assert list(page)[-1] == "id", "ids stand last"
+    assert record.asset_materialization.tags == tags
+    count = len(instance.fetch_materializations(key, limit=10).records)
+    tell_lineage(instance, home)
+    assert len(instance.fetch_materializations(key, limit=10).records) == count == 2, "told once"
