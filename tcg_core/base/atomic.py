@@ -1,7 +1,8 @@
 """Everything that is written is written here: temporary name, flush, rename, flush of the directory.
 
 A reader therefore sees the old file, the new file or none, never half of one; a killed writer leaves only a
-temporary name (``TEMP_PREFIX``) that :func:`sweep` removes. When a call returns, its result outlives a loss of power.
+temporary name (``TEMP_PREFIX``), which goes when its place is written again, or by :func:`sweep`. When a call returns, its
+result outlives a loss of power.
 """
 
 import errno
@@ -9,7 +10,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ OUTSIDE_IDENTITY = "how bytes come to lie on a disk changes none of them"
 TEMP_PREFIX = ".tmp-"
 #: A damaged directory that was set aside: nothing reads it, a clean-up removes it after a while.
 ASIDE_PREFIX = ".damaged-"
+#: Directories in which this process removed what dead writers left.
+_SWEPT: set[Path] = set()
 #: The system says these of a write, and never which file it was.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -99,6 +102,7 @@ def replacing(path: Path) -> Iterator[Path]:
         with naming(path):
             yield temporary
             publish(temporary, path)
+        _sweep_beside(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -130,6 +134,7 @@ def publishing(directory: Path, place: Callable[[Path], Path] | None = None) -> 
             target = place(temporary) if place else directory
             if not target.exists():
                 publish(temporary, target)
+        _sweep_beside(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -176,10 +181,21 @@ def is_hidden(name: str) -> bool:
     return name.startswith((TEMP_PREFIX, ASIDE_PREFIX))
 
 
+def _sweep_beside(path: Path) -> None:
+    """Removes what killed writers left beside ``path``, once a process and directory: the command that succeeds leaves none."""
+    if path.parent not in _SWEPT:
+        _SWEPT.add(path.parent)
+        _remove_dead(path.parent.glob(f"{TEMP_PREFIX}*"))
+
+
 def sweep(root: Path) -> list[Path]:
     """Removes the temporaries of processes that no longer live, below ``root``; returns what went."""
+    return _remove_dead(root.rglob(f"{TEMP_PREFIX}*"))
+
+
+def _remove_dead(found: Iterable[Path]) -> list[Path]:
     removed = []
-    for path in sorted(root.rglob(f"{TEMP_PREFIX}*")):
+    for path in sorted(found):
         if not path.exists() or _owner_lives(path.name):
             continue
         if path.is_dir():

@@ -57,3 +57,28 @@ def test_sweep_spares_other_files(tmp_path: Path) -> None:
     (tmp_path / "kept.tmp").write_text("x")
     assert atomic.sweep(tmp_path) == []
     assert (tmp_path / "kept.tmp").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tcg_core.base import atomic
+root, what = Path(sys.argv[1]), sys.argv[2]
+with (atomic.replacing if what == "file" else atomic.publishing)(root / "made") as temporary:
+    (temporary if what == "file" else temporary / "inner").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_a_success_removes_what_a_killed_writer_left_and_spares_the_living(tmp_path, what):
+    child = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), what], env=os.environ, check=False)
+    assert child.returncode == -signal.SIGKILL and len(list(tmp_path.glob(".tmp-*"))) == 1
+    living = tmp_path / f".tmp-{os.getppid()}-00000000-other"
+    living.write_text("in use")
+    if what == "file":
+        atomic.write_bytes(tmp_path / "made", b"whole")
+    else:
+        with atomic.publishing(tmp_path / "made") as temporary:
+            (temporary / "inner").write_text("whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["made", living.name])
