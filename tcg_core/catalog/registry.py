@@ -138,7 +138,7 @@ def require_passed(home: Home, kind: str, id: str, names: Iterable[str] = ()) ->
     if absent or not checks:
         never = f"{kind} {id}: check {', '.join(absent) or 'results'} absent: it was never checked"
         if not checks and checks_on_disk(home, kind, id):
-            never = f"{kind} {id}: its checks lie in checks/, and the catalog lost them: `tcg catalog rebuild` restores them"
+            never += " as far as the catalog knows; its checks lie in checks/, and `tcg catalog rebuild` restores a lost catalog"
         elif not checks:
             never += mended_by(path).replace("makes it again", "checks it")
         raise ChecksNotPassed(never)
