@@ -24,11 +24,15 @@ def play(
     seed: Annotated[int, typer.Option(help="Seed of the agents.")] = 13,
     generation: Annotated[str, typer.Option(help="Engine generation: v1 or v2.")] = "v1",
 ) -> None:
-    """Plays one game and prints its result."""
-    from tcg_core.arena.play import play_one
+    """Plays one game and prints its result; the exit code is 1 if a seat had a fault or moved without its network."""
+    from tcg_core.arena.play import play_one, spoiled
 
-    for name, value in play_one(Home.resolve().prepare(), first, second, seed=seed, generation=generation).items():
+    found = play_one(Home.resolve().prepare(), first, second, seed=seed, generation=generation)
+    for name, value in found.items():
         print(f"{name}: {value}")
+    wrong = spoiled(found)
+    if wrong:
+        raise ChecksFailed(wrong)
 
 
 def tournament(

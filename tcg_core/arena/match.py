@@ -4,9 +4,11 @@ A match is what the environment of ``kaggle_environments`` plays as one episode:
 other, each with a full clock and a fresh shuffle, until one seat cannot be caught; a fault in any of them loses the match.
 """
 
+import signal
 import time
 from typing import Any, Literal, TypeVar
 
+from tcg_core.arena.opponents import FOREIGN
 from tcg_core.arena.results import ENGINE_REASONS, MatchResult, Outcome, Round
 from tcg_core.arena.schedule import ScheduledGame, TournamentSchedule
 from tcg_core.arena.seats import Question, Reply
@@ -15,6 +17,8 @@ from tcg_core.engine.errors import DeckRejected, IllegalAnswer
 from tcg_core.engine.score import seat_1_chooses, show_score, winner
 
 RESULT_LOG = 23
+#: Signals by which a process ends through a fault of its own.
+_OF_ITSELF = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
 T = TypeVar("T")
 _DECK_REQUEST: dict[str, Any] = {"select": None, "logs": [], "current": None, "search_begin_input": None}
 
@@ -62,7 +66,9 @@ class Match:
     def answer(self, reply: Reply) -> None:
         """Takes the awaited seat's reply; afterwards the next question is pending or the match has a result."""
         seat = self._seat
-        if reply.fault is not None:
+        if reply.fault is not None and self._disturbed(seat, reply.signal):
+            self.void("killed", f"nobody of ours sent this signal to the candidate: {reply.detail}")
+        elif reply.fault is not None:
             self._fault(seat, reply.fault, reply.detail)
         elif self._battle is None:
             self._deck(seat, reply.answer)
@@ -86,7 +92,7 @@ class Match:
         if not isinstance(deck, list) or deck != list(scheduled):
             self._fault(seat, "deck", "it answered another deck than the one it was scheduled with")
             return
-        self._decks.append(deck)
+        self._decks.append(list(scheduled))
         if seat == 0:
             self._seat = 1
             return
@@ -120,6 +126,12 @@ class Match:
 
     def _outcome(self, result: int) -> Outcome:
         return "draw" if result == 2 else "win" if result == self._candidate else "loss"
+
+    def _disturbed(self, seat: int, number: int) -> bool:
+        """Whether the candidate was ended by a signal that a process does not bring upon itself, beside an agent that is not
+        ours: then the game is no evidence against the candidate."""
+        opponent = self._schedule.players[self._schedule.opponent_of(self.game)]
+        return bool(seat == self._candidate and opponent.kind == FOREIGN and number and number not in _OF_ITSELF)
 
     def _fault(self, seat: int, reason: str, detail: str) -> None:
         ours = seat == self._candidate

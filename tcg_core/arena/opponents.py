@@ -12,7 +12,7 @@ from tcg_core.base.code import code_version
 from tcg_core.base.digest import sha256_file, sha256_json
 from tcg_core.base.errors import TcgError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, read_manifest
+from tcg_core.base.manifest import MANIFEST, hash_files, read_manifest, verify_files
 from tcg_core.catalog import registry
 from tcg_core.engine.agents import BASELINES
 from tcg_core.engine.decks import read_deck, resolve_deck, validate_deck
@@ -39,6 +39,8 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Con
     source = source_of(home, spec)
     with unpacked(source) as folder:
         if is_submission(folder):
+            _intact(spec, folder)
+        if is_submission(folder) and _known(home, source, folder):
             manifest = read_manifest(folder)
             if generation not in manifest.config["generations"]:
                 known = ", ".join(manifest.config["generations"])
@@ -64,7 +66,9 @@ def source_of(home: Home, spec: str) -> Path:
             raise OpponentError(f"opponent {spec!r}: no such file")
         return path.resolve()
     try:
-        return registry.find(home, KIND, spec) / ARCHIVE
+        directory = registry.find(home, KIND, spec)
+        verify_files(directory)
+        return directory / ARCHIVE
     except UnknownId:
         raise OpponentError(
             f"opponent {spec!r} is no baseline ({', '.join(BASELINES)}), no submission's id, no .tar.gz and no folder"
@@ -88,7 +92,7 @@ def unpacked(source: Path) -> Iterator[Path]:
 
 def unpack(source: Path, folder: Path) -> Path:
     """Copies a folder or extracts an archive into ``folder``; raises :class:`OpponentError` for what is refused."""
-    folder.mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if source.is_dir():
         for file in sorted(source.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
@@ -115,9 +119,28 @@ def is_submission(folder: Path) -> bool:
         return False
 
 
+def _intact(spec: str, folder: Path) -> None:
+    """Raises :class:`OpponentError` for a submission whose files are not those of its manifest: it would play without its
+    network and not say so."""
+    recorded, found = read_manifest(folder).files, hash_files(folder)
+    for name in sorted(set(found) | set(recorded)):
+        if found.get(name) != recorded.get(name):
+            raise OpponentError(f"opponent {spec!r}: {name} is not as the submission's manifest records it")
+
+
+def _known(home: Home, source: Path, folder: Path) -> bool:
+    """Whether it is a submission of this home. A stranger's archive can carry any manifest: its word is not enough to be
+    trusted as ours, or to be taken for the champion."""
+    try:
+        archive = registry.find(home, KIND, read_manifest(folder).id) / ARCHIVE
+    except UnknownId:
+        return False
+    return archive.is_file() and hash_of(archive) == hash_of(source)
+
+
 def _asked_deck(spec: str, folder: Path) -> tuple[int, ...]:
     try:
-        with AgentProcess(folder) as agent:
+        with AgentProcess(folder, ours=False) as agent:
             deck = agent.act(_DECK_REQUEST | {"remainingOverageTime": 600}, {}, 60.0)[0]
     except AgentFailure as error:
         raise OpponentError(f"opponent {spec!r} did not answer the deck request: {error}") from None

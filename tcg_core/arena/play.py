@@ -1,6 +1,7 @@
 """One game between any two players, for a look."""
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,3 +25,15 @@ def play_one(home: Home, first: str, second: str, seed: int = 13, generation: st
         store_schedule(directory / SCHEDULE, schedule)
         game = run_schedule(home, schedule, directory, 1, "play", only=(0,))[0]
     return {"seat 0": ours.name, "seat 1": theirs.name, **asdict(game)}
+
+
+def spoiled(found: Mapping[str, Any]) -> str:
+    """What :func:`play_one` returned, as one line about why the game says nothing of the players' strength; "" if it does."""
+    said = []
+    for seat, (fallbacks, decisions) in enumerate(zip(found["fallbacks"], found["decisions"], strict=True)):
+        if fallbacks:
+            said.append(f"{fallbacks} of {decisions} decisions of seat {seat} were fallbacks, made without its network")
+    if found["offender"]:
+        who = {"candidate": "seat 0", "opponent": "seat 1"}.get(found["offender"], "neither seat")
+        said.append(f"a fault of {who} ended the game: {found['reason']}")
+    return f"this game is no evidence: {'; '.join(said)}" if said else ""

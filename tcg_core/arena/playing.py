@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from tcg_core.arena.match import Match
-from tcg_core.arena.results import MatchResult
+from tcg_core.arena.results import MatchResult, Outcome
 from tcg_core.arena.schedule import ScheduledGame, TournamentSchedule
 from tcg_core.arena.seats import Seat, open_seat
 from tcg_core.base.home import Home
@@ -34,6 +35,7 @@ def play_games(
     used = sorted({player for game in wanted for player in game.seats})
     with ExitStack() as stack:
         private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tcg-arena-", dir=scratch)))
+        private.chmod(0o711)  # agents that are not ours run as other users, each with a folder of its own in here
         seats: dict[int, Seat] = {}
         for player in used:
             seats[player] = open_seat(home, schedule.players[player], schedule.generation, private, schedule.best_of)
@@ -81,4 +83,18 @@ def _end(match: Match, seats: dict[int, Seat], sink: Sink) -> None:
     assert match.result is not None
     counted = {player: seats[player].end(match.name) for player in match.game.seats}
     opponent = max(match.game.seats)
-    sink(replace(match.result, fallbacks=(counted[0], counted[opponent])))
+    result = replace(match.result, fallbacks=(counted[0], counted[opponent]))
+    for player in (opponent, 0):
+        left = seats[player].left(match.name)
+        if left and not result.offender:
+            result = _left_over(result, player == 0, left)
+    sink(result)
+
+
+def _left_over(result: MatchResult, ours: bool, left: Sequence[str]) -> MatchResult:
+    """The match as lost by an agent that left processes running."""
+    outcome: Outcome = "loss" if ours else "win"
+    detail = f"{len(left)} processes outlived the game, the first named {left[0]!r}"
+    rounds = (*result.rounds[:-1], replace(result.rounds[-1], outcome=outcome, reason="leftover"))
+    offender: Literal["candidate", "opponent"] = "candidate" if ours else "opponent"
+    return replace(result, outcome=outcome, reason="leftover", offender=offender, detail=detail, rounds=rounds)

@@ -1,5 +1,6 @@
 """Who answers for a player: a baseline in this process, or an agent in a process of its own."""
 
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from tcg_core.arena.schedule import Contestant
 from tcg_core.base.home import Home
 from tcg_core.engine.agents import Agent, make_agent
 from tcg_core.submission.host.process import AgentFailure, AgentProcess, Limits, Reason
+from tcg_core.submission.host.tree import remove
 
 #: What an agent that is not ours may use; Kaggle gives two agents 8 to 12 GB together.
 FOREIGN_LIMITS = Limits()
@@ -28,12 +30,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer and the seconds it took; or why there is none."""
+    """An answer and the seconds it took; or why there is none. signal: what ended the process where we did not send it, or 0."""
 
     answer: Any
     seconds: float
     fault: Reason | None = None
     detail: str = ""
+    signal: int = 0
 
 
 class Seat(Protocol):
@@ -51,6 +54,9 @@ class Seat(Protocol):
 
     def end(self, game: str) -> int:
         """A game is over; returns the fallbacks that the agent reports for it."""
+
+    def left(self, game: str) -> tuple[str, ...]:
+        """Names of processes that the agent left running after the game; they were ended."""
 
     def close(self) -> None:
         """Gives everything back."""
@@ -88,6 +94,10 @@ class BaselineSeat:
         del self._agents[game]
         return 0
 
+    def left(self, game: str) -> tuple[str, ...]:
+        """None: it is this process."""
+        return ()
+
     def close(self) -> None:
         """Nothing to give back."""
 
@@ -117,7 +127,7 @@ class SubmissionSeat:
             asked = [(question.game, question.observation) for question in questions]
             answers = self._process.call("act_many", asked, self._config, timeout=min(q.seconds for q in questions) + 1.0)
         except AgentFailure as error:
-            return [Reply(None, time.perf_counter() - started, error.reason, error.text) for _ in questions]
+            return [Reply(None, time.perf_counter() - started, error.reason, error.text, error.signal) for _ in questions]
         seconds = (time.perf_counter() - started) / len(questions)
         return [Reply(answer, seconds) for answer in answers]
 
@@ -130,6 +140,10 @@ class SubmissionSeat:
         except AgentFailure:
             return 0
 
+    def left(self, game: str) -> tuple[str, ...]:
+        """None: it is ours, and its process goes on."""
+        return ()
+
     def close(self) -> None:
         """Ends the process."""
         if self._process is not None:
@@ -138,15 +152,18 @@ class SubmissionSeat:
 
 
 class ForeignSeat:
-    """Any agent, a fresh process each game, as on Kaggle."""
+    """Any agent: for each game a fresh process, held apart, in a fresh copy of its files."""
 
     together, cheap = False, False
 
     def __init__(self, folder: Path, config: Mapping[str, Any], scratch: Path) -> None:
         self._folder = folder
+        self._sha256 = hash_of(folder)
         self._scratch = scratch
         self._config = dict(config)
         self._processes: dict[str, AgentProcess] = {}
+        self._copies: dict[str, Path] = {}
+        self._left: dict[str, tuple[str, ...]] = {}
 
     def begin(self, game: str, seed: int) -> None:
         """The process is started with the deck request, so that a failure to load is the seat's fault."""
@@ -159,25 +176,38 @@ class ForeignSeat:
         started = time.perf_counter()
         try:
             if question.game not in self._processes:
-                self._processes[question.game] = AgentProcess(
-                    self._folder, limits=FOREIGN_LIMITS, blocked=("tcg_core", "tcg_assets"), scratch=self._scratch
-                )
+                self._processes[question.game] = self._start(question.game)
                 started = time.perf_counter()
             answer, _ = self._processes[question.game].act(question.observation, self._config, question.seconds)
         except AgentFailure as error:
-            return Reply(None, time.perf_counter() - started, error.reason, error.text)
+            return Reply(None, time.perf_counter() - started, error.reason, error.text, error.signal)
         return Reply(answer, time.perf_counter() - started)
 
+    def _start(self, game: str) -> AgentProcess:
+        copy = Path(tempfile.mkdtemp(prefix="tcg-files-", dir=self._scratch))
+        self._copies[game] = copy
+        unpack(self._folder, copy)
+        found = hash_of(copy)
+        if found != self._sha256:
+            raise AgentFailure("files", f"its files changed between games: expected {self._sha256[:12]}, found {found[:12]}")
+        return AgentProcess(copy, limits=FOREIGN_LIMITS, blocked=("tcg_core", "tcg_assets"), scratch=self._scratch, ours=False)
+
     def end(self, game: str) -> int:
-        """Ends the game's process."""
-        process = self._processes.pop(game, None)
+        """Ends the game's process and removes its files."""
+        process, copy = self._processes.pop(game, None), self._copies.pop(game, None)
         if process is not None:
-            process.close()
+            self._left[game] = process.close()
+        if copy is not None:
+            remove(copy)
         return 0
+
+    def left(self, game: str) -> tuple[str, ...]:
+        """What outlived the game's process."""
+        return self._left.pop(game, ())
 
     def close(self) -> None:
         """Ends all processes."""
-        for game in list(self._processes):
+        for game in list(self._copies):
             self.end(game)
 
 

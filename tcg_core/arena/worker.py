@@ -4,6 +4,7 @@ Run as ``python -m tcg_core.arena.worker JOB.json``; it ends when its standard i
 tournament that started it. A file is written whole or not at all: a killed tournament goes on from what is there.
 """
 
+import ctypes
 import json
 import os
 import sys
@@ -21,6 +22,7 @@ from tcg_core.base.errors import TcgError
 from tcg_core.base.home import Home
 from tcg_core.base.same_code import require_same
 from tcg_core.base.settings import from_dict
+from tcg_core.submission.host.child import PR_SET_DUMPABLE
 
 SCHEDULE, GAMES, CURRENT, SCRATCH = "schedule.json", "games", "current", "scratch"
 
@@ -86,7 +88,10 @@ def _die_with_parent() -> None:
 
 
 def main(path: str) -> None:
-    """Reads the job and works; a refusal is one line on standard error and exit code 2."""
+    """Reads the job and works; a refusal is one line on standard error and exit code 2. Other processes of this user cannot
+    read its memory and environment, where the system offers that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
         require_same("tournament")

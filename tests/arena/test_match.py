@@ -1,5 +1,6 @@
 """Games end with the right result and reason, and a hostile opponent loses its game while the others go on."""
 
+import json
 import textwrap
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import pytest
 from tcg_core.arena import seats
 from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.match import Match
-from tcg_core.arena.opponents import hash_of, resolve
+from tcg_core.arena.opponents import hash_of, resolve, unpacked
+from tcg_core.arena.play import play_one, spoiled
 from tcg_core.arena.schedule import make_schedule
-from tcg_core.arena.seats import Reply, open_seat
+from tcg_core.arena.seats import Question, Reply, open_seat
+from tcg_core.base.digest import sha256_file
+from tcg_core.base.errors import TcgError
 from tcg_core.engine.decks import sample_deck
 from tcg_core.submission.host.process import Limits
 
@@ -111,11 +115,11 @@ def test_an_opponent_that_prints_megabytes_is_heard_and_in_the_end_loses(play, f
     assert spoiled and {(game.outcome, game.reason, game.offender) for game in spoiled} == {("win", "output", "opponent")}
 
 
-def test_an_agent_that_fails_to_load_in_a_game_loses_it(play, folder, tmp_path):
-    spec = folder("moody", f"import os\nif os.path.exists({str(tmp_path / 'flag')!r}): raise OSError('moody')\n" + GOOD)
+def test_an_agent_that_fails_to_load_in_a_game_loses_it(play, folder):
+    spec = folder("moody", "import os\nif os.path.exists('flag'): raise OSError('moody')\n" + GOOD)
     players = ("random", spec)
     assert all(game.clean for game in play(*players))
-    (tmp_path / "flag").touch()
+    Path(spec, "flag").touch()
     with pytest.raises(OpponentError, match="load: OSError: moody"):
         play(*players)
 
@@ -134,6 +138,78 @@ def test_another_deck_than_scheduled_is_a_fault(shared_home, folder, tmp_path):
     match.answer(Reply(list(sample_deck()), 0.0))
     match.answer(Reply(list(reversed(sample_deck())), 0.0))
     assert match.result is not None and (match.result.outcome, match.result.reason) == ("win", "deck")
+
+
+@pytest.mark.parametrize(
+    ("signal", "outcome", "reason", "offender"),
+    [(9, "none", "killed", "engine"), (15, "none", "killed", "engine"), (11, "loss", "crash", "candidate")],
+)
+def test_a_candidate_ended_by_somebody_is_not_to_blame(shared_home, folder, signal, outcome, reason, offender):
+    players = resolve(shared_home, "random", "v1"), resolve(shared_home, folder("good", GOOD), "v1")
+    schedule = make_schedule("v1", players, 2, 1, "1")
+    match = Match(schedule, next(game for game in schedule.games if schedule.candidate_seat(game) == 0))
+    match.answer(Reply(None, 0.0, "crash", "its process ended", signal))
+    assert match.result is not None
+    assert (match.result.outcome, match.result.reason, match.result.offender) == (outcome, reason, offender)
+
+
+def test_each_game_of_a_foreign_agent_has_fresh_files_and_memory(play, folder):
+    body = """
+        import os
+        SEEN = os.path.exists("left")
+        def agent(obs):
+            if obs["select"] is None:
+                return DECK if not SEEN else []
+            open("left", "w").close()
+            with open("main.py", "a") as file:
+                file.write("raise OSError('rewritten')")
+            return list(range(obs["select"]["minCount"]))
+        """
+    assert all(game.clean for game in play("random", folder("rewrites", body), games=4))
+
+
+def test_a_copy_that_differs_is_the_opponent_s_fault(shared_home, folder, tmp_path):
+    player = resolve(shared_home, folder("good", GOOD), "v1")
+    seat = open_seat(shared_home, player, "v1", tmp_path / "scratch")
+    (tmp_path / "scratch" / player.sha256[:16] / "main.py").write_text("raise OSError")
+    assert seat.ask([Question("0", {}, 1.0)])[0].fault == "files"
+    seat.close()
+
+
+def test_a_stranger_s_archive_is_no_submission_of_ours(shared_home, submission, tmp_path):
+    with unpacked(submission.path / "submission.tar.gz") as source:
+        manifest = json.loads((source / "manifest.json").read_text())
+        (tmp_path / "fake").mkdir()
+        for file in ("main.py", "deck.csv"):
+            (tmp_path / "fake" / file).write_bytes((source / file).read_bytes())
+    (tmp_path / "fake" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(OpponentError, match="is not as the submission's manifest records it"):
+        resolve(shared_home, str(tmp_path / "fake"), "v1")
+    manifest["files"] = {name: sha for name, sha in manifest["files"].items() if name in ("main.py", "deck.csv")}
+    (tmp_path / "fake" / "main.py").write_text(f"DECK = {list(sample_deck())}\n{GOOD}")
+    manifest["files"]["main.py"] = sha256_file(tmp_path / "fake" / "main.py")
+    (tmp_path / "fake" / "manifest.json").write_text(json.dumps(manifest))
+    found = resolve(shared_home, str(tmp_path / "fake"), "v1")
+    assert (found.kind, found.name) == ("foreign", "fake")
+
+
+def test_a_flipped_byte_in_an_archive_is_refused(submission, shared_home, tmp_path):
+    archive = submission.path / "submission.tar.gz"
+    sound = archive.read_bytes()
+    assert resolve(shared_home, submission.id, "v1").kind == "submission"
+    try:
+        archive.write_bytes(sound[:2000] + bytes([sound[2000] ^ 1]) + sound[2001:])
+        with pytest.raises(TcgError, match=r"submission\.tar\.gz"):
+            play_one(shared_home, submission.id, "random")
+    finally:
+        archive.write_bytes(sound)
+
+
+def test_play_says_its_fallbacks():
+    found = {"fallbacks": (70, 0), "decisions": (70, 31), "offender": "", "reason": "prizes"}
+    assert "70 of 70 decisions of seat 0 were fallbacks" in spoiled(found)
+    assert spoiled(found | {"fallbacks": (0, 0)}) == ""
+    assert "a fault of seat 1 ended the game: crash" in spoiled(found | {"offender": "opponent", "reason": "crash"})
 
 
 def test_the_decision_cap_has_its_own_outcome(play):

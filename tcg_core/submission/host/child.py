@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 HEADER = struct.Struct(">I")
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE = 1, 4
 
 
 class Struct(dict[str, Any]):
@@ -187,9 +187,10 @@ def serve(connection: socket.socket) -> None:
 
 
 def main() -> None:
-    """Dies with the parent where the system offers that; then serves."""
+    """Dies with the parent and cannot be read by others of its user, where the system offers that; then serves."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
     serve(socket.socket(fileno=int(sys.argv[1])))
     os._exit(0)  # threads that the agent started must not keep the process
 

@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -12,23 +11,29 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 import msgspec
-import psutil  # type: ignore[import-untyped]  # no type information is published with it
 
 from tcg_core.base.errors import TcgError
 from tcg_core.submission.host import child
+from tcg_core.submission.host.keeping import Ended, Keeper
+from tcg_core.submission.host.tree import Limits, Tree, remove
 
-Reason = Literal["load", "error", "timeout", "crash", "garbage", "memory", "output"]
+__all__ = ["AgentFailure", "AgentProcess", "Limits", "Reason"]
+
+Reason = Literal[
+    "load", "error", "timeout", "crash", "garbage", "memory", "output", "processes", "cpu", "disk", "files", "leftover"
+]
+#: What an agent's process itself may say of a failure; its word for anything else is garbage.
+_SAYS: tuple[Reason, ...] = ("load", "error", "garbage", "memory")
 #: Packages that an agent may only use if they lie in its own folder.
 BLOCKED = ("tcg_core", "tcg_assets", "mlx", "dagster", "kaggle_environments")
-GIBIBYTE = 1 << 30
 _LARGEST_REPLY = 8 << 20
 _KEPT_OUTPUT = 4096
+_LONGEST_TEXT = 1000
 _SLICE = 0.25
 
 _decode = msgspec.json.Decoder(type=dict)
@@ -36,26 +41,30 @@ _encode = msgspec.json.Encoder()
 
 
 class AgentFailure(TcgError):
-    """An agent that did not answer: why, in one word and in a line. Afterwards its process may be gone."""
+    """An agent that did not answer: why, in one word and in a line. Afterwards its process may be gone. ``signal``: the one
+    that ended its process where we did not send it, else 0."""
 
-    def __init__(self, reason: Reason, text: str) -> None:
+    def __init__(self, reason: Reason, text: str, signal: int = 0) -> None:
         super().__init__(reason, text)
         self.reason: Reason = reason
         self.text = text
+        self.signal = signal
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.text}"
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What an agent process may use. memory: bytes resident (and private data, where the system limits it); file: bytes of
-    one file; output: bytes printed; load: seconds to load; the time of a decision is given with each request."""
+def printable(text: str) -> str:
+    """A stranger's text with everything replaced that is no character to be seen; line ends stay."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
-    memory: int = 6 * GIBIBYTE
-    file: int = 256 << 20
-    output: int = 64 << 20
-    load: float = 120.0
+
+def name_of(number: int) -> str:
+    """The name of a signal; those for free use have only a number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def library_folders(packages: Sequence[str] = ("numpy", "torch")) -> tuple[str, ...]:
@@ -72,8 +81,10 @@ class AgentProcess:
     """One agent, loaded from ``folder``/``main`` in a process with a clean environment and ``folder`` as its directory.
 
     ``blocked``: packages refused unless they lie in the folder; ``libraries``: folders on its search path besides the
-    standard library; ``scratch``: where its private folder is made (default: the system's place). Use as a context
-    manager, or :meth:`close` it. Raises :class:`AgentFailure`.
+    standard library; ``scratch``: where its private folder is made (default: the system's place); ``ours``: whether it is
+    trusted. One that is not runs under a keeper where the system has the means (``held`` names those that hold), and what it
+    may write to is ``folder`` and its private folder. Use as a context manager, or :meth:`close` it. Raises
+    :class:`AgentFailure`.
     """
 
     def __init__(
@@ -85,6 +96,7 @@ class AgentProcess:
         libraries: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         scratch: Path | None = None,
+        ours: bool = True,
     ) -> None:
         self.folder = folder.resolve()
         self.limits = limits or Limits()
@@ -93,28 +105,39 @@ class AgentProcess:
         self._private = Path(tempfile.mkdtemp(prefix="tcg-agent-", dir=scratch))
         self._tail = bytearray()
         self.printed = 0
-        ours, theirs = socket.socketpair()
-        self._connection = ours
+        self._keeper: Keeper | None = None
+        self._killed = self._closed = False
+        self._place, found = str(self.folder), list(library_folders() if libraries is None else libraries)
+        parent, theirs = socket.socketpair()
+        self._connection = parent
         try:
             with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", "-B", str(Path(child.__file__).resolve()), str(theirs.fileno())],
-                    cwd=self.folder,
-                    env=self._environment(environment or {}),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
+                if not ours and sys.platform == "linux":
+                    self._keeper = Keeper(self.folder, self._private, found, theirs, self._environment(environment or {}))
+                    self._place, found = self._keeper.place, self._keeper.libraries
+                self._process = (
+                    self._keeper.process
+                    if self._keeper
+                    else subprocess.Popen(
+                        [sys.executable, "-I", "-S", "-B", str(Path(child.__file__).resolve()), str(theirs.fileno())],
+                        cwd=self.folder,
+                        env=self._environment(environment or {}),
+                        stdin=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                        pass_fds=(theirs.fileno(),),
+                        start_new_session=True,
+                    )
                 )
         except BaseException:
-            ours.close()
-            shutil.rmtree(self._private, ignore_errors=True)
+            parent.close()
+            remove(self._private)
             raise
+        self._tree = Tree(self._process.pid, (self._private,) if ours else (self._private, self.folder), self.limits)
         self._drainer = threading.Thread(target=self._drain, name="tcg-agent-output", daemon=True)
         self._drainer.start()
         try:
-            self._load(main, blocked, library_folders() if libraries is None else libraries)
+            self._load(main, blocked, found)
         except BaseException:
             self.close()
             raise
@@ -127,20 +150,31 @@ class AgentProcess:
         limits = {"DATA": self.limits.memory, "FSIZE": self.limits.file, "CORE": 0}
         request = {
             "op": "load",
-            "folder": str(self.folder),
+            "folder": self._place,
             "main": main,
             "blocked": list(blocked),
             "libraries": list(libraries),
             "limits": limits,
         }
         loaded = self._ask(request, self.limits.load)
-        self.load_seconds, self.callable_name = float(loaded["seconds"]), str(loaded["value"])
+        self.load_seconds, self.callable_name = self._seconds(loaded), str(loaded.get("value", ""))
 
     def act(self, observation: Mapping[str, Any], configuration: Mapping[str, Any], timeout: float) -> tuple[list[Any], float]:
         """The agent's answer and the seconds it took there."""
         request = {"op": "act", "observation": observation, "configuration": configuration}
         reply = self._ask(request, timeout)
-        return reply["answer"], float(reply["seconds"])
+        answer = reply.get("answer")
+        if not isinstance(answer, list):
+            self._kill()
+            raise AgentFailure("garbage", "a reply without an answer")
+        return answer, self._seconds(reply)
+
+    def _seconds(self, reply: Mapping[str, Any]) -> float:
+        found = reply.get("seconds")
+        if not isinstance(found, int | float):
+            self._kill()
+            raise AgentFailure("garbage", "a reply without its seconds")
+        return float(found)
 
     def call(self, name: str, *arguments: Any, timeout: float = 60.0) -> Any:
         """Calls the function ``name`` that is an attribute of the agent; None if there is no such attribute."""
@@ -149,6 +183,11 @@ class AgentProcess:
     def modules(self, names: Sequence[str]) -> dict[str, str]:
         """Which of ``names`` are loaded there, and from where."""
         return dict(self._ask({"op": "modules", "names": list(names)}, 60.0)["value"])
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """By which means an agent that is not ours is held apart, as in docs/operations/isolation.md."""
+        return self._keeper.held if self._keeper else ()
 
     @property
     def output(self) -> str:
@@ -175,12 +214,14 @@ class AgentProcess:
             self._kill()
             raise AgentFailure("timeout", f"no answer within {timeout:.1f} s") from None
         except (ConnectionError, EOFError, BrokenPipeError):
-            raise AgentFailure("crash", self._death()) from None
-        except msgspec.DecodeError as error:
+            raise AgentFailure("crash", *self._death()) from None
+        except (msgspec.DecodeError, RecursionError) as error:
             self._kill()
             raise AgentFailure("garbage", f"a reply that is no JSON: {error}") from None
         if "failure" in reply:
-            raise AgentFailure(reply["failure"], str(reply.get("text", "")))
+            reason: Reason = next((known for known in _SAYS if known == reply["failure"]), "garbage")
+            raise AgentFailure(reason, printable(str(reply.get("text", ""))[:_LONGEST_TEXT]))
+        self._check()
         if self.printed > self.limits.output:
             self._kill()
             raise AgentFailure("output", f"{self.printed >> 20} MiB printed, {self.limits.output >> 20} MiB allowed")
@@ -196,32 +237,36 @@ class AgentProcess:
             try:
                 part = self._connection.recv(min(1 << 20, count - len(data)))
             except TimeoutError:
-                self._check_memory()
+                self._check()
                 continue
             if not part:
                 raise EOFError
             data += part
         return bytes(data)
 
-    def _check_memory(self) -> None:
-        try:
-            used = psutil.Process(self._process.pid).memory_info().rss
-        except psutil.Error:
-            return
-        if used > self.limits.memory:
+    def _check(self) -> None:
+        found = self._tree.broken()
+        if found is not None:
             self._kill()
-            raise AgentFailure("memory", f"{used >> 20} MiB in use, {self.limits.memory >> 20} MiB allowed")
+            raise AgentFailure(*found)
 
-    def _death(self) -> str:
-        try:
-            code = self._process.wait(timeout=5.0)
-        except subprocess.TimeoutExpired:
-            self._kill()
-            return "it closed its connection"
+    def _death(self) -> tuple[str, int]:
+        """How the process ended, and by which signal that we did not send."""
+        code: int | None
+        ours = self._killed
+        if self._keeper is not None:
+            code = self._keeper.end(at_once=False).code
+        else:
+            try:
+                code = self._process.wait(timeout=5.0)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                return "it closed its connection", 0
         self._drainer.join(timeout=1.0)
-        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-        last = self.output.strip().splitlines()
-        return f"its process ended with {how}" + (f"; it last printed {last[-1][:200]!r}" if last else "")
+        how = "nobody knows what" if code is None else f"exit code {code}" if code >= 0 else name_of(-code)
+        last = printable(self.output).strip().splitlines()
+        said = f"; it last printed {last[-1][:200]!r}" if last else ""
+        return f"its process ended with {how}{said}", 0 if ours or code is None or code >= 0 else -code
 
     def _drain(self) -> None:
         stream = self._process.stdout
@@ -233,19 +278,33 @@ class AgentProcess:
                 del self._tail[:-_KEPT_OUTPUT]
 
     def _kill(self) -> None:
+        self._killed = True
+        if self._keeper is not None:
+            self._keeper.end(at_once=True)
+            return
         # The child leads its own session: its group holds what it started, unless that moved away by itself.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def close(self) -> None:
-        """Ends the process and its descendants and removes its private folder; a second call does nothing."""
+    def close(self) -> tuple[str, ...]:
+        """Ends the process and its descendants and removes its private folder; a second call does nothing.
+
+        Returns the names of processes that the agent left running by itself: its keeper ended them. Without a keeper none
+        are known.
+        """
+        if self._closed:
+            return ()
+        self._closed = True
         self._connection.close()
-        self._kill()
+        if self._keeper is None:
+            self._kill()
+        ended = Ended(None, ()) if self._keeper is None else self._keeper.end(at_once=False)
         self._drainer.join(timeout=1.0)
         if self._process.stdout is not None:
             self._process.stdout.close()
-        shutil.rmtree(self._private, ignore_errors=True)
+        remove(self._private)
+        return tuple(printable(name)[:60] for name in ended.left)
 
     def __enter__(self) -> Self:
         return self
