@@ -13,7 +13,6 @@ from tcg_core.submission.host.process import Limits
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a keeper")]
 FORK = "import os, time\nif os.fork() == 0:\n    {}\n    time.sleep(300)"
-SOCKET = "import os, struct\nsock = max(int(n) for n in os.listdir('/proc/self/fd') if os.path.exists('/proc/self/fd/' + n))"
 RAW = "import os, struct, sys\nbody = {}\nos.write(int(sys.argv[1]), struct.pack('>I', len(body)) + body)\nreturn [0]"
 #: What each does at its third decision, and the reasons that are right; "" where it is harmless and the game goes on.
 AGENTS = {
@@ -28,7 +27,7 @@ AGENTS = {
     "answers_itself": ("x = []\nx.append(x)\nreturn x", {"garbage", "crash"}),
     "answers_deep": ("x = []\nfor _ in range(100000): x = [x]\nreturn x", {"garbage", "crash"}),
     "answers_nan": ("return [float('nan')]", {"garbage"}),
-    "answers_much": ("return [0] * 20_000_000", {"garbage"}),
+    "answers_much": ("return [0] * 6_000_000", {"garbage", "timeout"}),
     "babbles": ("return 'garbage'", {"garbage"}),
     "exits": ("import os\nos._exit(0)", {"crash"}),
     "exits_politely": ("raise SystemExit", {"crash"}),
@@ -51,7 +50,7 @@ AGENTS = {
     ),
     "multiplies": (
         "import os, time\nfor _ in range(100):\n    if os.fork() == 0: time.sleep(300)\ntime.sleep(300)",
-        {"processes"},
+        {"processes", "memory"},
     ),
     "prints": ("print('x' * 30_000_000)", {"output"}),
     "forks": (FORK.format("pass"), {"leftover"}),
