@@ -19,7 +19,7 @@ _TO_START, _TO_END = 30.0, 30.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class AgentEnd:
     """How an agent ended. code: as of :mod:`subprocess`, negative for a signal, None if nobody knows; left: names of the
     processes that outlived it."""
 
@@ -35,7 +35,7 @@ class Keeper:
         ours, theirs = socket.socketpair()
         self._control = ours
         self._rest = b""
-        self._ended: Ended | None = None
+        self._ended: AgentEnd | None = None
         job = {"folder": str(folder), "private": str(private), "libraries": list(libraries), "without": list(WITHOUT)}
         command = [sys.executable, "-I", "-S", "-B", str(Path(keeper.__file__).resolve())]
         with theirs:
@@ -53,7 +53,7 @@ class Keeper:
         self.place = str(said.get("folder", folder))
         self.libraries = [str(path) for path in said.get("libraries", libraries)]
 
-    def end(self, at_once: bool) -> Ended:
+    def end(self, at_once: bool) -> AgentEnd:
         """Ends the agent and its descendants (not ``at_once``: after they had time to end by themselves). A second call
         tells the same."""
         if self._ended is None:
@@ -61,7 +61,7 @@ class Keeper:
                 self._control.sendall(b"k" if at_once else b"e")
             said = self._line(_TO_END) or {}
             status = said.get("status")
-            self._ended = Ended(None if status is None else os.waitstatus_to_exitcode(status), tuple(said.get("left", ())))
+            self._ended = AgentEnd(None if status is None else os.waitstatus_to_exitcode(status), tuple(said.get("left", ())))
             self._control.close()
             try:
                 self.process.wait(timeout=_TO_END)

@@ -19,7 +19,7 @@ import msgspec
 
 from tcg_core.base.errors import TcgError
 from tcg_core.submission.host import child
-from tcg_core.submission.host.keeping import Ended, Keeper
+from tcg_core.submission.host.keeping import AgentEnd, Keeper
 from tcg_core.submission.host.tree import Limits, Tree, remove
 
 __all__ = ["AgentFailure", "AgentProcess", "Limits", "Reason"]
@@ -299,7 +299,7 @@ class AgentProcess:
         self._connection.close()
         if self._keeper is None:
             self._kill()
-        ended = Ended(None, ()) if self._keeper is None else self._keeper.end(at_once=False)
+        ended = AgentEnd(None, ()) if self._keeper is None else self._keeper.end(at_once=False)
         self._drainer.join(timeout=1.0)
         if self._process.stdout is not None:
             self._process.stdout.close()
