@@ -6,6 +6,9 @@ from typing import Any, Literal
 
 Status = Literal["rows", "excluded", "quarantined"]
 
+#: Begins the reason of an episode that met an error of this code; the error's name follows.
+INTERNAL = "internal: "
+
 
 @dataclass(frozen=True)
 class GameRecord:

@@ -1,9 +1,12 @@
 """One member of an archive: parsed, counted, encoded; it ends as rows, excluded or quarantined, never in part."""
 
+import logging
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from tcg_core.catalog.records import EpisodeRecord, GameRecord, Participant
+from tcg_core.catalog.records import INTERNAL, EpisodeRecord, GameRecord, Participant
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.errors import EncodeError
 from tcg_core.encode.rows import deck_hash, encode_episode
@@ -13,13 +16,14 @@ from tcg_core.replay.episode import parse_episode
 from tcg_core.replay.errors import Quarantine
 from tcg_core.replay.recount import recount, recount_plain
 
+LOG = logging.getLogger("tcg")
 _DETAIL_LENGTH = 500
 
 
 @dataclass(frozen=True)
 class ExpectedLane:
     """What a lane must have in the Parquet, counted without the encoder; ``plain_*``: counted again from plain json, None
-    where the episode is not of the sample, -1 where that failed."""
+    where the episode is not of the sample, -1 where that count has no such lane."""
 
     episode_id: int
     game: int
@@ -41,17 +45,28 @@ class Processed:
 
 
 def process(archive: Archive, member: Member, day: str, plain: bool) -> Processed:
-    """Reads, parses and encodes one member. ``plain``: also count its rows from plain json."""
+    """Reads, parses and encodes one member. ``plain``: also count its rows from plain json.
+
+    Nothing that one member holds stops its day: an error that nobody foresaw is a fault of this code, goes to the log as such
+    and quarantines the member as ``internal: ERROR``.
+    """
     try:
-        data = archive.read(member)
-        episode = parse_episode(data, member.name)
-        columns = encode_episode(episode, day)
+        return _process(archive, member, day, plain)
     except Quarantine as error:
         return _quarantined(member, error.reason, error.text)
     except EncodeError as error:
         return _quarantined(member, "encode", str(error))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, AssertionError) as error:
-        return _quarantined(member, "unforeseen", f"{member.name}: {type(error).__name__}: {error}")
+    except Exception as error:
+        name, place = type(error).__name__, traceback.extract_tb(error.__traceback__)[-1]
+        LOG.exception("day %s, member %s: an error of this code; the episode is quarantined", day, member.name)
+        text = f"{member.name}: {name} at {Path(place.filename).name}:{place.lineno}: {error}"
+        return _quarantined(member, f"{INTERNAL}{name}", text)
+
+
+def _process(archive: Archive, member: Member, day: str, plain: bool) -> Processed:
+    data = archive.read(member)
+    episode = parse_episode(data, member.name)
+    columns = encode_episode(episode, day)
     counts = recount(episode)
     rules = sorted({game.excluded for game in episode.games if game.excluded})
     status, reason = ("rows", None) if columns.rows else ("excluded", "+".join(rules) or "no_decisions")
@@ -71,11 +86,13 @@ def process(archive: Archive, member: Member, day: str, plain: bool) -> Processe
     decks = {deck_hash(deck): tuple(sorted(deck)) for deck in episode.decks}
     if not columns.rows:
         return Processed(record, decks)
-    return Processed(record, decks, _expected(episode, counts, data if plain else None), columns)
+    return Processed(record, decks, _expected(episode, counts, recount_plain(data) if plain else None), columns)
 
 
 def _quarantined(member: Member, reason: str, text: str) -> Processed:
-    record = EpisodeRecord(member.name, member.episode_id, "quarantined", reason, text[:_DETAIL_LENGTH])
+    # One line of text that any file can hold, whatever the episode brought into the message.
+    line = " ".join(text.encode(errors="backslashreplace").decode().split())
+    record = EpisodeRecord(member.name, member.episode_id, "quarantined", reason, line[:_DETAIL_LENGTH])
     return Processed(record, {})
 
 
@@ -98,14 +115,8 @@ def _game(game: Game, counts: Mapping[tuple[int, int], tuple[int, int]]) -> Game
 
 
 def _expected(
-    episode: Episode, counts: Mapping[tuple[int, int], tuple[int, int]], data: bytes | None
+    episode: Episode, counts: Mapping[tuple[int, int], tuple[int, int]], plain: Mapping[tuple[int, int], tuple[int, int]] | None
 ) -> tuple[ExpectedLane, ...]:
-    plain: Mapping[tuple[int, int], tuple[int, int]] | None = None
-    if data is not None:
-        try:
-            plain = recount_plain(data)
-        except (LookupError, TypeError, ValueError, AssertionError):
-            plain = {}
     lanes = []
     for (game, side), (decisions, rows) in sorted(counts.items()):
         again = (None, None) if plain is None else plain.get((game, side), (-1, -1))

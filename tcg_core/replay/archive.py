@@ -4,7 +4,6 @@ import functools
 import hashlib
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -46,8 +45,8 @@ class Archive:
         try:
             with self._file.open(member.name) as stream:
                 data = stream.read(member.size + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-            raise Quarantine("unreadable", f"{member.name}: {error}") from error
+        except Exception as error:  # each compression has errors of its own, and not all are named by zipfile
+            raise Quarantine("unreadable", f"{member.name}: {type(error).__name__}: {error}") from error
         if len(data) != member.size:
             raise Quarantine("unreadable", f"{member.name}: {len(data)} bytes, its entry says {member.size}")
         return data

@@ -10,15 +10,19 @@ import msgspec
 from tcg_core.replay import facts
 from tcg_core.replay.decisions import Decision, Episode, Game
 from tcg_core.replay.errors import Quarantine
-from tcg_core.replay.layout import Replay, SeatStep, Terminal, decode_observation, decode_outline, decode_replay, terminal_frames
+from tcg_core.replay.foreign import count_foreign
+from tcg_core.replay.layout import Replay, SeatStep, Terminal, decode_observation, decode_outline, read_frames, terminals
 from tcg_core.replay.outcome import OutcomeConflict, Tally, game_outcomes
 from tcg_core.replay.picks import NotPicks, check_legal, normalise
+from tcg_core.replay.proof import check_frames, check_numbers, check_order
+from tcg_core.replay.reading import read_replay
+from tcg_core.replay.recount import rows_of
 from tcg_core.replay.structs import State
 
 __all__ = ["PARSER_VERSION", "Decision", "Episode", "Game", "Quarantine", "parse_episode"]
 
 #: Raised when a replay is meant to be read otherwise: days read under another version are built again, never proven equal.
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 _ACTIVE = "ACTIVE"
 _Steps = list[tuple[SeatStep, SeatStep]]
 
@@ -27,7 +31,8 @@ def parse_episode(data: bytes, name: str) -> Episode:
     """Parses the bytes of archive member ``name`` (its stem is the episode id).
 
     The answer to ``steps[t][i].observation`` is ``steps[t+1][i].action``, for ACTIVE seats only. Frames in ``visualize``
-    show hidden information: only each game's RESULT and prize counts are read. Raises :class:`Quarantine`.
+    show hidden information: each game's RESULT and prize counts are read, and a frame that differs from its step or answer
+    refuses the episode. Raises :class:`Quarantine`.
     """
     try:
         return _parse(data, name)
@@ -40,9 +45,8 @@ def parse_episode(data: bytes, name: str) -> Episode:
 
 
 def _parse(data: bytes, name: str) -> Episode:
-    replay = decode_replay(data)
-    if isinstance(replay.replay, msgspec.Raw) and replay.steps is msgspec.UNSET:
-        replay = decode_replay(replay.replay)
+    caveats: Counter[str] = Counter()
+    replay = read_replay(data, name, caveats)
     steps = replay.steps
     if isinstance(steps, msgspec.UnsetType):
         raise Quarantine("not_a_replay", f"{name}: no steps")
@@ -56,7 +60,6 @@ def _parse(data: bytes, name: str) -> Episode:
     if isinstance(rewards, msgspec.UnsetType) or len(rewards) != 2:
         raise Quarantine("malformed", f"{name}: rewards are {rewards!r:.80}, expected two")
     decks = facts.deck(steps[1][0].action), facts.deck(steps[1][1].action)
-    caveats: Counter[str] = Counter()
     if forfeited:
         games = _forfeited(steps, rewards, decks)
     else:
@@ -64,6 +67,7 @@ def _parse(data: bytes, name: str) -> Episode:
             if not deck:
                 raise Quarantine("deck", f"{name}: steps[1][{seat}].action is no list of {facts.DECK_SIZE} card ids")
         games = _finished(replay, steps, rewards, best_of, name, caveats)
+        count_foreign([game.decisions for game in games], decks, name, caveats)
     return Episode(
         episode_id=identity,
         generation=generation,
@@ -98,12 +102,16 @@ def _forfeited(steps: _Steps, rewards: list[Any], decks: tuple[tuple[int, ...], 
 def _finished(
     replay: Replay, steps: _Steps, rewards: list[Any], best_of: int, name: str, caveats: Counter[str]
 ) -> tuple[Game, ...]:
+    check_numbers(steps, name)
     rounds, tallies = _decisions(steps, name, caveats)
     if not rounds or len(rounds) > best_of:
         raise Quarantine("games", f"{name}: {len(rounds)} games of a best of {best_of}")
-    ends: list[Terminal | None] = list(terminal_frames(replay, steps) or ())
+    check_order(steps, rounds, name)
+    frames = read_frames(replay, steps)
+    ends: list[Terminal | None] = list(terminals(frames))
     if ends and len(ends) != len(rounds):
         raise Quarantine("visualize", f"{name}: {len(ends)} terminal frames of {len(rounds)} games")
+    check_frames(frames, rounds, name, caveats)
     ends = ends or [None] * len(rounds)
     try:
         outcomes = game_outcomes(best_of, rewards, tallies, [None if end is None else end.result for end in ends])
@@ -141,6 +149,9 @@ def _decisions(steps: _Steps, name: str, caveats: Counter[str]) -> tuple[list[li
                 check_legal(picks, len(select.option), select.min_count, select.max_count)
             except NotPicks as error:
                 raise Quarantine("illegal_label", f"{where}: {error}") from error
+            if rows_of(len(picks), select.min_count, select.max_count) == 0:
+                told = f"minCount {select.min_count}, maxCount {select.max_count}"
+                raise Quarantine("no_choice", f"{where}: {told}: answering {list(picks)} chooses nothing and gives no row")
             rounds[game].append(Decision(t, side, observation, picks))
     return rounds, tallies
 
@@ -155,7 +166,7 @@ def _round(state: State, begun: int, tallies: list[Tally], where: str) -> int:
     tally = (state.players[0].win or 0, state.players[1].win or 0, state.draw or 0)
     if game == begun and sum(tally) == game:
         tallies.append(tally)
-    elif game != begun - 1 or tally != tallies[-1]:
+    elif begun == 0 or game != begun - 1 or tally != tallies[-1]:
         raise Quarantine("games", f"{where}: round {state.round} with tally {tally} after {begun} games")
     return game
 

@@ -39,22 +39,28 @@ class _Player(msgspec.Struct, gc=False):
     prize: list[Raw]
 
 
-class _Table(msgspec.Struct, gc=False):
-    players: tuple[_Player, _Player]
-
-
 class _FrameLog(msgspec.Struct, gc=False):
     type: str | int
     result: int | None = None
     reason: int | None = None
 
 
+class Shown(msgspec.Struct, rename="camel", gc=False):
+    """The moment that a frame shows: turn, actions of the turn so far, and the seat that decides."""
+
+    turn: int
+    turn_action_count: int
+    your_index: int
+    players: Raw
+
+
 class Frame(msgspec.Struct, gc=False):
-    """A full-information frame: nothing is read from it but the RESULT log and the two prize counts, and those are decoded
-    of a game's last frame only."""
+    """A full-information frame. Read are its moment, the answer that led to it and the RESULT log; of a game's last frame the
+    two prize counts too. ``selected`` is None in a game's first frame."""
 
     logs: Raw | UnsetType = UNSET
-    current: Raw | UnsetType = UNSET
+    current: Shown | UnsetType = UNSET
+    selected: list[int] | None = None
 
 
 class _Round(msgspec.Struct, gc=False):
@@ -73,7 +79,7 @@ decode_outline = msgspec.json.Decoder(Outline).decode
 _decode_holder = msgspec.json.Decoder(_Holder).decode
 _decode_frames = msgspec.json.Decoder(list[Frame] | None).decode
 _decode_logs = msgspec.json.Decoder(list[_FrameLog]).decode
-_decode_table = msgspec.json.Decoder(_Table).decode
+_decode_players = msgspec.json.Decoder(tuple[_Player, _Player]).decode
 # the one key that only a RESULT log carries: logs without these bytes need no decoding
 _REASON = b'"reason"'
 _RESULT = ("Result", "RESULT", 23)
@@ -87,17 +93,19 @@ class Terminal(msgspec.Struct, frozen=True):
     prizes: tuple[int, int]
 
 
-def terminal_frames(replay: Replay, steps: list[tuple[SeatStep, SeatStep]]) -> list[Terminal] | None:
-    """The terminal frame of each game in order; None when the replay carries no frames. Frames lie at
-    ``steps[0][0].visualize``, in that seat's first observation, or at the top level."""
+def read_frames(replay: Replay, steps: list[tuple[SeatStep, SeatStep]]) -> list[Frame]:
+    """All frames of the replay in order, none where it carries none. They lie at ``steps[0][0].visualize``, in that seat's
+    first observation, or at the top level."""
     raw = steps[0][0].visualize
     if raw is UNSET:
         raw = _decode_holder(steps[0][0].observation).visualize
     if raw is UNSET:
         raw = replay.visualize
-    frames = None if isinstance(raw, UnsetType) else _decode_frames(raw)
-    if not frames:
-        return None
+    return [] if isinstance(raw, UnsetType) else _decode_frames(raw) or []
+
+
+def terminals(frames: list[Frame]) -> list[Terminal]:
+    """The end that each game's last frame tells, in order."""
     ends = []
     for frame in frames:
         if isinstance(frame.logs, UnsetType) or _REASON not in bytes(frame.logs):
@@ -106,6 +114,6 @@ def terminal_frames(replay: Replay, steps: list[tuple[SeatStep, SeatStep]]) -> l
             if log.type in _RESULT and log.result is not None:
                 if isinstance(frame.current, UnsetType):
                     raise msgspec.ValidationError("a terminal frame without `current`")
-                first, second = _decode_table(frame.current).players
+                first, second = _decode_players(frame.current.players)
                 ends.append(Terminal(log.result, log.reason, (len(first.prize), len(second.prize))))
     return ends

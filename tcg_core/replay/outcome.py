@@ -41,8 +41,9 @@ def game_outcomes(
     """Seat 0's outcome of each game of a finished episode, None where nothing tells it.
 
     tallies[g]: games won and drawn before game g; results[g]: engine result of the terminal frame of game g, if there is
-    one. Best of one: rewards, where 0/0 without a result is an episode cut short. Best of three: the change of the tally,
-    for the last game the result, with the rewards as cross-check. Raises :class:`OutcomeConflict`.
+    one. Best of one: rewards. Best of three: the change of the tally, for the last game the result, with the rewards as
+    cross-check. Rewards of 0/0 without a result are those of an episode that was cut short too, so they tell no draw. Raises
+    :class:`OutcomeConflict`.
     """
     match = of_rewards(rewards)
     told = [None if result is None else of_result(result) for result in results]
@@ -59,6 +60,8 @@ def game_outcomes(
             raise OutcomeConflict(f"game {game}: the tally says {outcome} for seat 0, the result says {told[game]}")
         outcomes.append(outcome)
     possible = [last for last in (1, -1, 0) if _ends(best_of, tallies[-1], last, match)]
+    if match == 0 and told[-1] is None:
+        return [*outcomes, None]
     if told[-1] is not None and told[-1] not in possible:
         raise OutcomeConflict(f"the last result says {told[-1]} for seat 0 after {tallies[-1]}, rewards say {match}")
     outcomes.append(told[-1] if told[-1] is not None else possible[0] if len(possible) == 1 else None)

@@ -20,13 +20,13 @@ def recount(episode: Episode) -> dict[Lane, Counts]:
             assert select is not None
             lane = totals.setdefault((game.index, decision.side), [0, 0])
             lane[0] += 1
-            lane[1] += _rows(len(decision.picks), select.min_count, select.max_count)
+            lane[1] += rows_of(len(decision.picks), select.min_count, select.max_count)
     return {lane: (decisions, rows) for lane, (decisions, rows) in totals.items()}
 
 
 def recount_plain(data: bytes) -> dict[Lane, Counts]:
     """The same for all games of a finished replay, by plain ``json`` and code of its own; compare the lanes of kept games."""
-    replay = json.loads(data)
+    replay = json.loads(data, parse_int=_whole)
     steps = replay["steps"] if "steps" in replay else replay["replay"]["steps"]
     decisions: Counter[Lane] = Counter()
     rows: Counter[Lane] = Counter()
@@ -36,10 +36,15 @@ def recount_plain(data: bytes) -> dict[Lane, Counts]:
             select = seen.get("select")
             if before[side]["status"] != "ACTIVE" or not select:
                 continue
-            lane = (seen["current"].get("round", 1) - 1, side)
+            lane = ((seen["current"].get("round") or 1) - 1, side)
             decisions[lane] += 1
-            rows[lane] += _rows(len(_answer(after[side]["action"])), select["minCount"], select["maxCount"])
+            rows[lane] += rows_of(len(_answer(after[side]["action"])), select["minCount"], select["maxCount"])
     return {lane: (decisions[lane], rows[lane]) for lane in decisions}
+
+
+def _whole(digits: str) -> int:
+    # Python converts no number of more than 4,300 digits. The parser refuses such a number wherever it is read.
+    return int(digits) if len(digits) < 100 else 0
 
 
 def _answer(action: Any) -> list[Any]:
@@ -48,6 +53,6 @@ def _answer(action: Any) -> list[Any]:
     return picks
 
 
-def _rows(picked: int, low: int, high: int) -> int:
-    """One row a pick, and one for STOP when the answer ended before ``high``."""
+def rows_of(picked: int, low: int, high: int) -> int:
+    """Rows of a decision: one a pick, and one for STOP when the answer ended before ``high``."""
     return picked + (low <= picked < high)

@@ -7,8 +7,15 @@ import pytest
 
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.rows import encode_episode
+from tcg_core.replay import episode
 from tcg_core.replay.episode import parse_episode
 from tests.golden.replays import Replay, dumps, replays
+
+
+@pytest.fixture(autouse=True)
+def _any_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser refuses an episode whose cards its decks do not hold. Here they are rewritten, and the encoder is asked."""
+    monkeypatch.setattr(episode, "count_foreign", lambda *arguments: None)
 
 
 @pytest.mark.parametrize("item", replays(), ids=lambda item: item.name)

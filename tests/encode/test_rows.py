@@ -11,7 +11,7 @@ from tcg_core.encode.rows import check_ranges, deck_hash, empty_columns, encode_
 from tcg_core.encode.schema import GLOBALS, SCHEMA, index_of
 from tcg_core.replay.episode import parse_episode
 from tcg_core.replay.recount import recount
-from tests.golden.replays import Replay, dumps, replay, replays
+from tests.golden.replays import Replay, answer, dumps, replay, replays
 
 every = pytest.mark.parametrize("item", replays(), ids=lambda item: item.name)
 
@@ -73,7 +73,7 @@ def test_field_case_an_empty_answer_is_a_labelled_stop() -> None:
     document = item.document()
     t, side, select = _multiple(document)
     select["minCount"] = 0
-    document["steps"][t + 1][side]["action"] = []
+    answer(document, t, side, [], [])
     rows = _rows_at(encode_episode(parse_episode(dumps(document), item.name), item.day), t, side)
     assert rows.rows == 1 and rows["y"][0] == len(select["option"]) and not rows["forced"][0]
 
@@ -83,13 +83,13 @@ def test_picks_become_rows_and_stop_follows_below_the_maximum() -> None:
     document = item.document()
     t, side, select = _multiple(document)
     count = len(select["option"])
-    for answer, low, high, labels in (
+    for picks, low, high, labels in (
         ([1, 0], 2, 2, [1, 0]),
         ([1], 1, 2, [1, count]),
         ([0, 1], 0, count + 1, [0, 1, count]),
     ):
         select["minCount"], select["maxCount"] = low, high
-        document["steps"][t + 1][side]["action"] = answer
+        answer(document, t, side, picks, picks)
         rows = _rows_at(encode_episode(parse_episode(dumps(document), item.name), item.day), t, side)
         assert rows["y"].tolist() == labels
         assert rows["substep"].tolist() == list(range(len(labels)))
@@ -125,7 +125,8 @@ def test_a_value_outside_its_stream_names_the_episode_and_the_stream() -> None:
     for step in document["steps"]:
         for entry in step:
             if entry["observation"].get("current"):
-                entry["observation"]["current"]["turnActionCount"] = 2**40
+                entry["observation"]["current"]["turnActionCount"] += 2**40
+    del document["steps"][0][0]["visualize"]
     with pytest.raises(EncodeError, match="stream globals"):
         encode_episode(parse_episode(dumps(document), "85000011.json"), "2026-08-15")
     columns = encode_episode(replay(85000011).episode(), "2026-08-15")

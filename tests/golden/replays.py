@@ -48,6 +48,24 @@ def _episode(item: Replay) -> Episode:
     return parse_episode(item.data, item.name)
 
 
+def answer(document: Any, t: int, side: int, action: Any, picks: list[int]) -> None:
+    """Writes another answer to steps[t] of seat ``side``, and the ``picks`` that the engine makes of it, into the frames too."""
+    game = (document["steps"][t][side]["observation"]["current"].get("round") or 1) - 1
+    document["steps"][t + 1][side]["action"] = action
+    document["steps"][0][0]["visualize"][t + game]["selected"] = picks
+
+
+def cut_in_game_3(document: Any) -> None:
+    """Makes a best of three at one game each end in its third game after six decisions, as a match that Kaggle's clock ends."""
+    steps = document["steps"]
+    third = next(t for t, step in enumerate(steps) if t > 1 and step[0]["observation"]["current"]["round"] == 3)
+    del steps[third + 6 : -1], steps[0][0]["visualize"]
+    steps[-1][0]["observation"]["step"] = len(steps) - 1
+    for before, after in zip(steps[-2], steps[-1], strict=True):
+        after["action"] = [0] if before["status"] == "ACTIVE" else []
+    document["rewards"] = [0, 0]
+
+
 def dumps(document: Any) -> bytes:
     """A changed document as replay bytes."""
     return json.dumps(document).encode()

@@ -6,7 +6,7 @@ import pytest
 
 from tcg_core.replay.episode import Quarantine, parse_episode
 from tcg_core.replay.outcome import OutcomeConflict, game_outcomes, relative
-from tests.golden.replays import dumps, replay
+from tests.golden.replays import cut_in_game_3, dumps, replay
 
 START = (0, 0, 0)
 
@@ -31,6 +31,10 @@ def test_best_of_one(rewards: list[int], result: int | None, expected: int | Non
         ([1, -1], [START, (0, 0, 1), (1, 0, 1)], [2, 0, 2], [0, 1, 0]),
         ([0, 0], [START, (1, 0, 0), (1, 1, 0)], [0, 1, 2], [1, -1, 0]),
         ([-1, 1], [START, (1, 0, 0), (1, 1, 0)], [None, None, None], [1, -1, -1]),
+        # rewards of 0/0 without a result: a draw, or a match that was cut short
+        ([0, 0], [START, (1, 0, 0), (1, 1, 0)], [None, None, None], [1, -1, None]),
+        ([0, 0], [START, (0, 0, 1), (0, 0, 2)], [None, None, None], [0, 0, None]),
+        ([0, 0], [START, (1, 0, 0)], [0, None], [1, None]),
         # 1 win, 1 draw before: seat 0 wins the match by winning or by drawing, nothing tells which
         ([1, -1], [START, (1, 0, 0), (1, 0, 1)], [None, None, None], [1, 0, None]),
     ],
@@ -100,6 +104,14 @@ def test_an_episode_cut_short_is_no_draw() -> None:
     assert (game.excluded, game.outcome) == ("unfinished", None)
     with pytest.raises(ValueError, match="not known"):
         game.outcome_for(0)
+
+
+def test_a_match_cut_in_its_last_game_at_one_all_is_no_draw() -> None:
+    document = replay(93000002).document()
+    cut_in_game_3(document)
+    games = parse_episode(dumps(document), "93000002.json").games
+    assert [(game.excluded, game.outcome) for game in games] == [(None, -1), (None, 1), ("unfinished", None)]
+    assert all(game.decisions for game in games)
 
 
 @pytest.mark.parametrize("status", ["INVALID", "ERROR", "TIMEOUT"])

@@ -9,7 +9,7 @@ from tcg_core.replay.episode import Episode, Quarantine, parse_episode
 from tcg_core.replay.facts import generation
 from tcg_core.replay.layout import Replay as Layout
 from tcg_core.replay.recount import recount, recount_plain
-from tests.golden.replays import Replay, dumps, replay, replays
+from tests.golden.replays import Replay, answer, dumps, replay, replays
 from tests.replay.structs_source import TARGET, source
 
 every = pytest.mark.parametrize("item", replays(), ids=lambda item: item.name)
@@ -148,23 +148,23 @@ def test_field_case_unknown_numbers_in_logs_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "caveat"),
+    ("given", "caveat"),
     [([True], "boolean_index"), ([2**40 + 1], "wrapped_index"), ({"action": [1]}, "wrapped_action")],
 )
-def test_answers_are_normalised_as_the_engine_does(answer: Any, caveat: str) -> None:
+def test_answers_are_normalised_as_the_engine_does(given: Any, caveat: str) -> None:
     document = replay(85000011).document()
     t, side = _decision_with(document, lambda select: select["maxCount"] == 1 and len(select["option"]) > 1)
-    document["steps"][t + 1][side]["action"] = answer
+    answer(document, t, side, given, [1])
     episode = parse(document)
     assert episode.caveats == {caveat: 1}
     assert next(d.picks for d in episode.games[0].decisions if d.step_id == t) == (1,)
 
 
-@pytest.mark.parametrize("answer", [None, [None], [1.0], ["1"], [[1]], [-1], [999], [0, 0], [2**40 + 999], "0", 3])
-def test_answers_the_engine_refuses_are_quarantined(answer: Any) -> None:
+@pytest.mark.parametrize("given", [None, [None], [1.0], ["1"], [[1]], [-1], [999], [0, 0], [2**40 + 999], "0", 3])
+def test_answers_the_engine_refuses_are_quarantined(given: Any) -> None:
     document = replay(85000011).document()
     t, side = _decision_with(document, lambda select: select["maxCount"] == 1)
-    document["steps"][t + 1][side]["action"] = answer
+    document["steps"][t + 1][side]["action"] = given
     assert refused(document) == "illegal_label"
 
 
@@ -212,7 +212,8 @@ def test_content_hash_ignores_ids_and_clocks_and_sees_play() -> None:
     assert episode.content_hash == item.episode().content_hash and episode.team_names == ("x", "unnamed")
     assert len({item.episode().content_hash for item in replays()}) == len(replays())
     t, side = _decision_with(document, lambda select: select["maxCount"] == 1 and len(select["option"]) > 1)
-    document["steps"][t + 1][side]["action"] = [1 - document["steps"][t + 1][side]["action"][0] % 2]
+    other = [1 - document["steps"][t + 1][side]["action"][0] % 2]
+    answer(document, t, side, other, other)
     assert parse(document, "1.json").content_hash != item.episode().content_hash
 
 

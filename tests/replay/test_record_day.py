@@ -18,6 +18,8 @@ from tcg_core.base.home import Home, NotADay
 from tcg_core.engine.agents import make_agent
 from tcg_core.engine.decks import random_legal_deck, sample_deck, write_deck
 from tcg_core.replay import record_day as module
+from tcg_core.replay.archive import open_archive
+from tcg_core.replay.episode import parse_episode
 from tcg_core.replay.record import DecisionCapReached
 from tcg_core.replay.record_day import DayConflict, RecordError, episode_id_of, record_day
 
@@ -41,6 +43,15 @@ def test_a_day_of_two_agents_swaps_seats(home: Home) -> None:
         assert replay["info"]["TeamNames"][seat] == "heuristic"
         assert replay["steps"][1][seat]["action"] == list(sample_deck())
         assert replay["steps"][1][1 - seat]["action"] != list(sample_deck())
+
+
+@pytest.mark.parametrize(("generation", "best_of"), [("v1", 1), ("v2", 3)])
+def test_a_recorded_day_proves_its_labels(home: Home, generation: str, best_of: int) -> None:
+    path = record_day(home, DAY, 3, ("heuristic", "random"), generation, best_of)
+    with open_archive(path) as archive:
+        episodes = [parse_episode(archive.read(member), member.name) for member in archive.members]
+    assert [episode.caveats for episode in episodes] == [{}, {}, {}]
+    assert all(game.decisions for episode in episodes for game in episode.games)
 
 
 def test_ids_grow_with_the_calendar() -> None:

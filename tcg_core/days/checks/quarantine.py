@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tcg_core.base.checks import Check
-from tcg_core.catalog.records import EpisodeRecord
+from tcg_core.catalog.records import INTERNAL, EpisodeRecord
 
 MAX_QUARANTINE_FRAC = 0.01
 
@@ -18,4 +18,6 @@ def quarantine_fraction(records: Sequence[EpisodeRecord], limit: float = MAX_QUA
     message = f"{len(bad)} of {len(records)} episodes quarantined ({fraction:.2%}, limit {limit:.2%})"
     if bad:
         message += f": {said}; first {bad[0].member}: {bad[0].detail}"
+    if any(reason.startswith(INTERNAL) for reason in reasons):
+        message += "; an internal error is a fault of this code: its trace stands in the log"
     return Check("quarantine_fraction", fraction <= limit, message, facts={"fraction": fraction, "reasons": dict(reasons)})
