@@ -141,9 +141,10 @@ def _write(home: Home, archive: Archive, day: str, directory: Path, workers: int
         check_conflicts(connection, day, written.records)
     if would_ko is None:
         return written.facts
-    _, decks = read_episodes(directory)
+    records, decks = read_episodes(directory)
+    used = {record.episode_id for record in records if record.status == "rows" and record.episode_id is not None}
     cache = home.root / "cache" / "would_ko"
-    return written.facts | {"would_ko": compute_would_ko(archive, decks, would_ko, directory, cache, workers)}
+    return written.facts | {"would_ko": compute_would_ko(archive, decks, would_ko, directory, cache, workers, used)}
 
 
 def _record(

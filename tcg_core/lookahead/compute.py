@@ -1,7 +1,7 @@
 """All attack options of an archive: from the cache where they were looked at before, else by the engine."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,30 @@ from tcg_core.replay.archive import Archive, Member
 
 
 def compute_would_ko(
-    archive: Archive, decks: Mapping[str, Sequence[int]], settings: WouldKo, directory: Path, cache: Path, workers: int
+    archive: Archive,
+    decks: Mapping[str, Sequence[int]],
+    settings: WouldKo,
+    directory: Path,
+    cache: Path,
+    workers: int,
+    episodes: Collection[int] | None = None,
 ) -> dict[str, Any]:
     """Writes ``would_ko.parquet`` into ``directory`` and returns its counts, ``from_cache`` among them.
 
     decks: the day's decks by hash, from which the opponent's list is guessed. cache: where each member's result is kept, by all
-    that decides it. The result does not depend on ``workers``.
+    that decides it. episodes: ids of those that have rows, so that a quarantined one is not read again; None for all. The result
+    does not depend on ``workers``.
     """
     known = tuple(tuple(decks[key]) for key in sorted(decks))
     base = [described(settings), sha256_json(known)]
-    files = {position: _file(cache, base, member) for position, member in enumerate(archive.members)}
+    files = {
+        position: _file(cache, base, member)
+        for position, member in enumerate(archive.members)
+        if episodes is None or member.episode_id in episodes
+    }
     found: dict[int, list[Looked]] = {position: _read(path) for position, path in files.items() if path.is_file()}
     waiting = [position for position in files if position not in found]
-    with phase("would-KO", len(archive.members), "episodes") as advance:
+    with phase("would-KO", len(files), "episodes") as advance:
         advance(len(found))
 
         def done(position: int, looked: list[Looked]) -> None:

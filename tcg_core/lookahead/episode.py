@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -14,6 +15,7 @@ from tcg_core.lookahead.attack import Verdict, decision_seed, look
 from tcg_core.lookahead.guess import candidates
 from tcg_core.lookahead.settings import WouldKo
 from tcg_core.replay.decisions import Decision, Episode, Game
+from tcg_core.replay.reading import decoded
 
 _MAIN = 0
 
@@ -38,11 +40,11 @@ class Looked:
 
 
 class _Blob(msgspec.Struct, gc=False):
-    search_begin_input: str | None = None
+    search_begin_input: Any = None
 
 
 class _Seat(msgspec.Struct, gc=False):
-    observation: _Blob
+    observation: Raw
 
 
 class _Replay(msgspec.Struct, gc=False):
@@ -51,15 +53,22 @@ class _Replay(msgspec.Struct, gc=False):
 
 
 _decode = msgspec.json.Decoder(_Replay).decode
+_decode_blob = msgspec.json.Decoder(_Blob).decode
 
 
-def blobs(data: bytes) -> list[tuple[str | None, str | None]]:
-    """The engine's state blobs of a replay by step and seat; a wrapped replay is unwrapped."""
-    replay = _decode(data)
+def observations(data: bytes) -> list[tuple[Raw, Raw]]:
+    """The undecoded observations of a replay by step and seat; a wrapped replay is unwrapped."""
+    replay, _ = decoded(_decode, data)
     if isinstance(replay.replay, msgspec.Raw) and isinstance(replay.steps, UnsetType):
         replay = _decode(replay.replay)
     steps = [] if isinstance(replay.steps, UnsetType) else replay.steps
-    return [(a.observation.search_begin_input, b.observation.search_begin_input) for a, b in steps]
+    return [(a.observation, b.observation) for a, b in steps]
+
+
+def _blob(observation: Raw) -> str | None:
+    """The engine's state in an observation, None where there is none that is text."""
+    blob = _decode_blob(observation).search_begin_input
+    return blob if isinstance(blob, str) else None
 
 
 def looked_at(
@@ -77,7 +86,7 @@ def looked_at(
     announce: called before the engine is given a blob, so that whoever watches knows which one killed it; ``skip``: decisions
     that are left out for that reason. text_attacks: attacks whose text may decide, looked at more often.
     """
-    found = blobs(data)
+    found = observations(data)
     for game in episode.games:
         if game.excluded is None:
             yield from _game(episode, game, found, known_decks, text_attacks, settings, open_lookahead, announce, skip)
@@ -86,7 +95,7 @@ def looked_at(
 def _game(
     episode: Episode,
     game: Game,
-    found: Sequence[tuple[str | None, str | None]],
+    found: Sequence[tuple[Raw, Raw]],
     known_decks: Sequence[Counter[int]],
     text_attacks: frozenset[int],
     settings: WouldKo,
@@ -101,7 +110,7 @@ def _game(
         attacks = attack_options(decision)
         if attacks:
             key = Key(episode.episode_id, game.index, decision.side, decision.step_id)
-            blob = found[decision.step_id][decision.side]
+            blob = _blob(found[decision.step_id][decision.side])
             if key in skip:
                 yield Looked(key, tuple(_nothing(decision, option) for option in attacks), "crashed")
             elif not blob:

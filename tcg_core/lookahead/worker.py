@@ -1,5 +1,6 @@
 """The child process in which the engine looks ahead: a bad blob kills it, and nothing else."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -14,6 +15,8 @@ from tcg_core.lookahead.settings import WouldKo
 from tcg_core.replay.archive import Archive, open_archive
 from tcg_core.replay.episode import parse_episode
 from tcg_core.replay.errors import Quarantine
+
+LOG = logging.getLogger("tcg")
 
 
 def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...], settings: WouldKo, code: str) -> None:
@@ -36,6 +39,11 @@ def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...]
                     pipe.send(("looked", looked))
             except TcgError as error:
                 pipe.send(("refused", str(error)))
+                return
+            except Exception as error:
+                member = archive.members[position].name
+                LOG.exception("would-KO of member %s: an error of this code", member)
+                pipe.send(("refused", f"{member}: {type(error).__name__}: {error}; this is an error of this code"))
                 return
             pipe.send(("end", ""))
 

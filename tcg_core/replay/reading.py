@@ -5,11 +5,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from tcg_core.replay.errors import Quarantine
 from tcg_core.replay.layout import Replay, decode_replay
+
+T = TypeVar("T")
 
 #: Brackets within brackets. Real replays have 14.
 MAX_NESTING = 100
@@ -24,26 +27,32 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 def read_replay(data: bytes, name: str, caveats: Counter[str]) -> Replay:
     """The replay in ``data``, taken out of its wrapper if it has one.
 
-    A byte order mark is skipped. A lone surrogate, which JSON can write and no text can hold, becomes U+FFFD and counts as the
-    caveat ``lone_surrogate``. Raises :class:`Quarantine` for too deep a nesting and for a missing replay,
+    Lone surrogates count as the caveat ``lone_surrogate``. Raises :class:`Quarantine` for too deep a nesting,
     :class:`msgspec.DecodeError` and :class:`UnicodeDecodeError` for bytes that are no JSON.
     """
-    data = data.removeprefix(_BOM)
     if not data.isascii():
-        data.decode()  # the decoder below does not look into the strings that it skips
+        data.removeprefix(_BOM).decode()  # the decoder does not look into the strings that it skips
+    replay, lone = decoded(lambda text: _bounded(decode_replay, text, name), data)
+    if lone:
+        caveats["lone_surrogate"] += lone
+    if isinstance(replay.replay, msgspec.Raw) and isinstance(replay.steps, msgspec.UnsetType):
+        replay = decode_replay(replay.replay)
+    return replay
+
+
+def decoded(decode: Callable[[bytes], T], data: bytes) -> tuple[T, int]:
+    """What ``decode`` makes of a member's JSON, and how many lone surrogates were replaced for it by U+FFFD: JSON can write them,
+    and no text can hold them. A byte order mark is skipped. Raises what ``decode`` raises."""
+    data = data.removeprefix(_BOM)
     try:
-        replay = _bounded(decode_replay, data, name)
+        return decode(data), 0
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:
         mended, count = without_lone_surrogates(data)
         if not count:
             raise
-        replay = _bounded(decode_replay, mended, name)
-        caveats["lone_surrogate"] += count
-    if isinstance(replay.replay, msgspec.Raw) and isinstance(replay.steps, msgspec.UnsetType):
-        replay = decode_replay(replay.replay)
-    return replay
+        return decode(mended), count
 
 
 def without_lone_surrogates(data: bytes) -> tuple[bytes, int]:
