@@ -60,14 +60,16 @@ def lineage(
     day: Annotated[str, typer.Option(help="The other way: everything built from this day.")] = "",
 ) -> None:
     """Walks from a submission back to its day archives and verifies every hash on disk; or forward from a day."""
-    from tcg_core.lineage.walk import unreadable_manifests, walk_back, walk_forward
+    from tcg_core.lineage.graph import on_disk
+    from tcg_core.lineage.walk import walk_back, walk_forward
 
     home = Home.resolve().prepare()
-    nodes = walk_forward(home, day) if day else walk_back(home, archive)
+    found = on_disk(home)
+    nodes = walk_forward(home, day) if day else walk_back(home, archive, found)
     columns = ["", "kind", "id", "state", "note", "where"]
     rows = [["  " * node.depth + "└", node.kind, node.id, node.state, node.note, node.where] for node in nodes]
     table("lineage", columns, rows)
-    for line in unreadable_manifests(home):
+    for line in found.notes:
         print(f"note: {line}")
     broken = [node for node in nodes if node.state not in ("intact", "as recorded")]
     if broken:

@@ -10,9 +10,9 @@ from tcg_core.arena.errors import OpponentError
 from tcg_core.arena.schedule import Contestant
 from tcg_core.base.code import code_version
 from tcg_core.base.digest import sha256_file, sha256_json
-from tcg_core.base.errors import TcgError, UnknownId
+from tcg_core.base.errors import IntegrityError, TcgError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.base.manifest import MANIFEST, hash_files, read_manifest, verify_files
+from tcg_core.base.manifest import MANIFEST, Manifest, read_manifest, verify_files
 from tcg_core.catalog import registry
 from tcg_core.engine.agents import BASELINES
 from tcg_core.engine.decks import read_deck, resolve_deck, validate_deck
@@ -38,10 +38,8 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Con
         return _checked(Contestant(spec, BASELINE, spec, code_version("baseline"), own_deck or deck, cards), generation)
     source = source_of(home, spec)
     with unpacked(source) as folder:
-        if is_submission(folder):
-            _intact(spec, folder)
-        if is_submission(folder) and _known(home, source, folder):
-            manifest = read_manifest(folder)
+        manifest = _submission_of(spec, folder)
+        if manifest is not None and _known(home, source, manifest.id):
             if generation not in manifest.config["generations"]:
                 known = ", ".join(manifest.config["generations"])
                 raise OpponentError(f"opponent {spec!r} plays engine generations {known}, not {generation}")
@@ -55,7 +53,8 @@ def resolve(home: Home, spec: str, generation: str, deck: str = "sample") -> Con
 
 
 def source_of(home: Home, spec: str) -> Path:
-    """The folder or archive behind ``spec``; raises :class:`OpponentError`."""
+    """The folder or archive behind ``spec``; raises :class:`OpponentError`, and :class:`IntegrityError` for a submission of this
+    home that is not as recorded."""
     path = Path(spec)
     if path.is_dir():
         if not (path / ENTRY).is_file():
@@ -119,20 +118,22 @@ def is_submission(folder: Path) -> bool:
         return False
 
 
-def _intact(spec: str, folder: Path) -> None:
-    """Raises :class:`OpponentError` for a submission whose files are not those of its manifest: it would play without its
-    network and not say so."""
-    recorded, found = read_manifest(folder).files, hash_files(folder)
-    for name in sorted(set(found) | set(recorded)):
-        if found.get(name) != recorded.get(name):
-            raise OpponentError(f"opponent {spec!r}: {name} is not as the submission's manifest records it")
+def _submission_of(spec: str, folder: Path) -> Manifest | None:
+    """The manifest of a submission, None for another agent. Raises :class:`OpponentError` for a submission whose files are not
+    those of its manifest: it would play without its network and not say so."""
+    if not is_submission(folder):
+        return None
+    try:
+        return verify_files(folder)
+    except IntegrityError as error:
+        raise OpponentError(f"opponent {spec!r} is not as the submission's manifest records it: {error}") from None
 
 
-def _known(home: Home, source: Path, folder: Path) -> bool:
+def _known(home: Home, source: Path, id: str) -> bool:
     """Whether it is a submission of this home. A stranger's archive can carry any manifest: its word is not enough to be
     trusted as ours, or to be taken for the champion."""
     try:
-        archive = registry.find(home, KIND, read_manifest(folder).id) / ARCHIVE
+        archive = registry.find(home, KIND, id) / ARCHIVE
     except UnknownId:
         return False
     return archive.is_file() and hash_of(archive) == hash_of(source)

@@ -22,16 +22,27 @@ def mended_by(directory: Path, made_of: str = "") -> str:
 
     made_of: the id of its first input, if that is known. The artifact is made of the same inputs and options as before.
     """
+    command = _command(directory, made_of)
+    if command.startswith("tcg train"):
+        return f"; `tcg restore` has it as it was, `{command} --again` trains it anew"
+    return f"; `{command}` makes it again" if command else ""
+
+
+def checked_by(directory: Path) -> str:
+    """The end of a refusal that names the directory of an artifact that was never checked; "" outside a data home."""
+    command = _command(directory)
+    return f"; `{command}` checks it" if command else ""
+
+
+def _command(directory: Path, made_of: str = "") -> str:
+    """The command that makes what lies in ``directory``, and reuses and checks it where it is whole; "" if none does."""
     parent, above = directory.parent, directory.parent.parent
     if parent.name in _COMMANDS:
-        command = _COMMANDS[parent.name].format(made_of or _UNNAMED.get(parent.name, ""))
-    elif above.name in ("days", "staging"):
-        command = f"tcg day build {parent.name}"
-    elif above.name == "drift":
-        command = f"tcg backfill {parent.name} {parent.name}"
-    elif "checkpoints" in (parent.name, above.name):
-        run = directory.name if parent.name == "checkpoints" else parent.name
-        return f"; `tcg restore` has it as it was, `tcg train {run} --again` trains it anew"
-    else:
-        return ""
-    return f"; `{command}` makes it again"
+        return _COMMANDS[parent.name].format(made_of or _UNNAMED.get(parent.name, ""))
+    if above.name in ("days", "staging"):
+        return f"tcg day build {parent.name}"
+    if above.name == "drift":
+        return f"tcg backfill {parent.name} {parent.name}"
+    if "checkpoints" in (parent.name, above.name):
+        return f"tcg train {directory.name if parent.name == 'checkpoints' else parent.name}"
+    return ""

@@ -17,7 +17,7 @@ from tcg_core.base.checks import Check
 from tcg_core.base.digest import canonical_json
 from tcg_core.base.errors import IntegrityError, UnknownId
 from tcg_core.base.home import Home
-from tcg_core.base.makers import mended_by
+from tcg_core.base.makers import checked_by
 from tcg_core.base.manifest import Manifest
 from tcg_core.catalog.connection import as_time, catalog, now, transaction
 from tcg_core.catalog.errors import ChecksNotPassed
@@ -140,7 +140,7 @@ def require_passed(home: Home, kind: str, id: str, names: Iterable[str] = ()) ->
         if not checks and checks_on_disk(home, kind, id):
             never += " as far as the catalog knows; its checks lie in checks/, and `tcg catalog rebuild` restores a lost catalog"
         elif not checks:
-            never += mended_by(path).replace("makes it again", "checks it")
+            never += checked_by(path)
         raise ChecksNotPassed(never)
     return path
 

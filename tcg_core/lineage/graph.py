@@ -36,6 +36,11 @@ class OnDisk:
     artifacts: dict[Key, StoredArtifact]
     unreadable: dict[str, str]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One line for each manifest that cannot be read, whatever it belongs to."""
+        return tuple(why for _, why in sorted(self.unreadable.items()))
+
 
 def on_disk(home: Home) -> OnDisk:
     """All artifacts by their manifests; of two of the same id that of the later path. A staged day is not among them.

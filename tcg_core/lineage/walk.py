@@ -36,9 +36,10 @@ class Node:
     note: str = ""
 
 
-def walk_back(home: Home, path: Path | None) -> list[Node]:
-    """The chain behind a submission archive, an artifact directory or, with None, the latest submission."""
-    found = on_disk(home)
+def walk_back(home: Home, path: Path | None, found: OnDisk | None = None) -> list[Node]:
+    """The chain behind a submission archive, an artifact directory or, with None, the latest submission. found: what lies in
+    the home, where the caller has read it."""
+    found = found or on_disk(home)
     directory = _directory_of(home, path, found)
     root = read_manifest(directory)
     # Of two directories of one id the walk begins with the one that was asked for.
@@ -49,11 +50,6 @@ def walk_back(home: Home, path: Path | None) -> list[Node]:
     broken = {home.root / name: why for name, why in found.unreadable.items()}
     behind = _Behind(home, here, recorded_elsewhere(home), changed, proven, records, paths, broken)
     return [behind.node(visit) for visit in back([root.key], behind.inputs_of)]
-
-
-def unreadable_manifests(home: Home) -> tuple[str, ...]:
-    """One line for each manifest of the home that cannot be read, whatever it belongs to."""
-    return tuple(why for _, why in sorted(on_disk(home).unreadable.items()))
 
 
 def walk_forward(home: Home, day: str) -> list[Node]:

@@ -13,8 +13,9 @@ from tcg_core.base.home import Home
 from tcg_core.base.manifest import MANIFEST, Input, Manifest, artifact_id, hash_files, manifest_from, write_manifest
 from tcg_core.catalog import registry
 from tcg_core.catalog.connection import catalog
+from tcg_core.lineage.graph import on_disk
 from tcg_core.lineage.recorded import edited
-from tcg_core.lineage.walk import Node, unreadable_manifests, walk_back, walk_forward
+from tcg_core.lineage.walk import Node, walk_back, walk_forward
 from tests.lineage.test_walk import change as change_day
 from tests.ops.chain import artifact, chain, day
 
@@ -136,11 +137,11 @@ def test_an_id_that_no_stage_gives_is_believed_only_with_the_catalog(home: Home)
 
 
 def test_a_broken_manifest_beside_the_chain_hides_nothing(home: Home, built: dict[str, Manifest]) -> None:
-    assert unreadable_manifests(home) == ()
+    assert on_disk(home).notes == ()
     artifact(home, "tournament", "other")
     (home.tournaments / "other" / MANIFEST).write_text("{")
     assert set(back(home, built).values()) == {"intact"}
-    [line] = unreadable_manifests(home)
+    [line] = on_disk(home).notes
     assert line.startswith(f"{home.tournaments / 'other' / MANIFEST} is not a manifest")
 
 

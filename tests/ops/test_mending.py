@@ -10,7 +10,7 @@ import pytest
 from tcg_core.base.built import Built
 from tcg_core.base.errors import IntegrityError
 from tcg_core.base.home import Home
-from tcg_core.base.makers import mended_by
+from tcg_core.base.makers import checked_by, mended_by
 from tcg_core.base.manifest import MANIFEST, verify_files
 from tcg_core.cards.features import card_features, load_cards
 from tcg_core.catalog.registry import HomeRegistrar
@@ -159,7 +159,8 @@ def test_every_place_of_an_artifact_names_a_command() -> None:
         assert DAY in mended_by(root / DAY / "sha"), root
     assert "tcg train run --again" in mended_by(home.checkpoints / "run" / "step_1")
     assert mended_by(home.artifacts / "id", "run") == "; `tcg convert run` makes it again"
-    assert mended_by(Path("/tmp/extracted")) == ""
+    assert mended_by(Path("/tmp/extracted")) == checked_by(Path("/tmp/extracted")) == ""
+    assert checked_by(home.checkpoints / "run") == "; `tcg train run` checks it", "a whole run is not trained anew"
 
 
 def test_what_was_set_aside_is_read_by_nobody_and_goes_after_a_while(whole: Home) -> None:
