@@ -1,4 +1,9 @@
-"""The one base of every error a person is meant to read."""
+"""The one base of every error a person is meant to read, and the text of one as any output can hold it."""
+
+
+def encodable(text: str) -> str:
+    """``text`` as any file, log or pipe can hold it: lone surrogates, which no encoding has, as their escapes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 class TcgError(Exception):

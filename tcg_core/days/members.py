@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tcg_core.base.errors import encodable
 from tcg_core.catalog.records import INTERNAL, EpisodeRecord, GameRecord, Participant
 from tcg_core.encode.columns import Columns
 from tcg_core.encode.errors import EncodeError
@@ -58,7 +59,8 @@ def process(archive: Archive, member: Member, day: str, plain: bool) -> Processe
         return _quarantined(member, "encode", str(error))
     except Exception as error:
         name, place = type(error).__name__, traceback.extract_tb(error.__traceback__)[-1]
-        LOG.exception("day %s, member %s: an error of this code; the episode is quarantined", day, member.name)
+        trace = encodable(traceback.format_exc())
+        LOG.error("day %s, member %s: an error of this code; the episode is quarantined\n%s", day, member.name, trace)
         text = f"{member.name}: {name} at {Path(place.filename).name}:{place.lineno}: {error}"
         return _quarantined(member, f"{INTERNAL}{name}", text)
 
@@ -91,7 +93,7 @@ def _process(archive: Archive, member: Member, day: str, plain: bool) -> Process
 
 def _quarantined(member: Member, reason: str, text: str) -> Processed:
     # One line of text that any file can hold, whatever the episode brought into the message.
-    line = " ".join(text.encode(errors="backslashreplace").decode().split())
+    line = " ".join(encodable(text).split())
     record = EpisodeRecord(member.name, member.episode_id, "quarantined", reason, line[:_DETAIL_LENGTH])
     return Processed(record, {})
 

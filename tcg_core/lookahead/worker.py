@@ -1,12 +1,13 @@
 """The child process in which the engine looks ahead: a bad blob kills it, and nothing else."""
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tcg_core.base.errors import TcgError
+from tcg_core.base.errors import TcgError, encodable
 from tcg_core.base.same_code import require_same
 from tcg_core.engine.cards import load_attacks
 from tcg_core.engine.search import Lookahead
@@ -42,8 +43,9 @@ def serve(pipe: Connection, path: Path, known_decks: tuple[tuple[int, ...], ...]
                 return
             except Exception as error:
                 member = archive.members[position].name
-                LOG.exception("would-KO of member %s: an error of this code", member)
-                pipe.send(("refused", f"{member}: {type(error).__name__}: {error}; this is an error of this code"))
+                LOG.error("would-KO of member %s: an error of this code\n%s", member, encodable(traceback.format_exc()))
+                text = f"{member}: {type(error).__name__}: {error}; this is an error of this code"
+                pipe.send(("refused", encodable(text)))
                 return
             pipe.send(("end", ""))
 

@@ -177,7 +177,9 @@ def test_an_error_of_this_code_is_loud_and_stops_no_other_episode(
     [check] = [check for check in day.checks if check.blocks]
     assert "test_faults.py:" in check.message and "nobody foresaw this" in check.message and "fault of this code" in check.message
     [record] = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert "member 2.json" in record.getMessage() and record.exc_info and "nobody foresaw" in str(record.exc_info[1])
+    said = record.getMessage()
+    assert "member 2.json" in said and "Traceback" in said and "nobody foresaw" in said
+    assert said.encode(), "a log is a file: it holds no lone surrogate"
 
 
 def test_a_plain_count_that_fails_is_an_error_of_this_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
