@@ -201,9 +201,9 @@ def test_a_pointer_before_what_it_names_is_seen(tmp_path: Path) -> None:
 
 
 def test_only_one_file_renames_and_flushes() -> None:
-    """The board appends to a file, which is no publication: it flushes itself."""
+    """The board appends to a file, and what a stranger left is renamed to be removed: neither is a publication."""
     allowed = {("tcg_core/base/atomic.py", name) for name in ("fsync", "rename", "replace")}
-    allowed.add(("tcg_core/train/board.py", "fsync"))
+    allowed |= {("tcg_core/train/board.py", "fsync"), ("tcg_core/submission/host/tree.py", "rename")}
     found = set()
     for path in sorted([*PROJECT.glob("tcg_core/**/*.py"), *PROJECT.glob("tcg_assets/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -23,6 +23,7 @@ from tcg_core.model.torch_load import CONTRACT
 from tcg_core.nightly.unfinished import why_refused
 from tcg_core.ops.upgrade import Upgrade, carry_over, upgrade
 from tcg_core.plan.build import build_plan
+from tcg_core.replay.episode import PARSER_VERSION
 from tests.train.toy import DAYS, RECIPE, toy_home, toy_plan
 
 OTHER = "0123456789abcdef"
@@ -77,11 +78,12 @@ def test_proofs_carry_every_day_over_and_a_plan_is_built_on_them(older: Home) ->
 
 def test_another_version_must_be_built_again_and_is_with_rebuild(older: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(prove, "PARSER_VERSION", 2)
+        newer.setattr(prove, "PARSER_VERSION", PARSER_VERSION + 1)
         found = upgrade(older)
         assert (found.prove, found.rebuild, found.prove_hours) == ((), DAYS, 0)
         [line] = [line for line in found.lines if line.what == "day" and line.count]
-        assert line.result == "must be built again: parser version 1, this code has 2: its rows are meant to change"
+        versions = f"parser version {PARSER_VERSION}, this code has {PARSER_VERSION + 1}"
+        assert line.result == f"must be built again: {versions}: its rows are meant to change"
         assert list(carry_over(older, found)) == [] and len(stale_days(older)) == 2
     found = replace(found, prove=DAYS[:1], rebuild=DAYS[1:])
     assert [(day, state) for day, state, _ in carry_over(older, found, rebuild=True)] == [(DAYS[0], "equal"), (DAYS[1], "built")]
